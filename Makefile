@@ -1,0 +1,77 @@
+# Every target sets up what it needs, on a fresh machine. `make help` lists them.
+
+PYTHON ?= python3
+PROFILE ?= quick
+BIN := .venv/bin
+READY := .venv/.ready
+
+# Debian and Ubuntu as root: install a package; elsewhere: say how.
+as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
+apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
+
+.DEFAULT_GOAL := help
+.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
+
+setup: $(READY) llvm ## make .venv from the lock, and find or install libLLVM
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(as_root) && $(call apt,python3-venv); } || \
+	  { echo "Python's venv is missing. As root: apt-get install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "Python 3.11, 3.12 or 3.13 is needed: make setup PYTHON=python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[book,dev]' --constraint requirements.lock
+	@touch $@
+
+# Only targets that trace with Sionna need libLLVM.
+llvm: $(READY)
+	@$(BIN)/python -m locus.llvm --quiet || { $(as_root) && $(call apt,libllvm19) && $(BIN)/python -m locus.llvm; } || \
+	  { $(BIN)/python -m locus.llvm; exit 1; }
+
+chromium: $(READY)
+	@$(BIN)/python tests/book/browser.py >/dev/null 2>&1 || { $(as_root) && $(call apt,chromium fonts-dejavu-core); } || \
+	  { $(BIN)/python tests/book/browser.py; exit 1; }
+
+reproduce: setup ## run every chapter at PROFILE (quick) and build the book in _build/html
+	$(BIN)/locus reproduce --profile $(PROFILE)
+	$(BIN)/locus book --run $(PROFILE)
+
+book: $(READY) ## build the book from a finished run: RUN=quick
+	$(BIN)/locus book --run $(or $(RUN),quick)
+
+lab: setup ## open the chapters in JupyterLab
+	$(BIN)/jupytext --sync notebooks/*.py
+	$(BIN)/jupyter lab notebooks
+
+test: lint test-core test-book ## everything that CI runs
+
+lint: $(READY) ## ruff and mypy
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy locus
+
+test-core: setup ## tests without a browser
+	$(BIN)/pytest --ignore tests/book
+
+test-book: setup chromium ## build the book at smoke size and look at it in a real browser
+	$(BIN)/pytest tests/book
+
+check-twin: setup ## Sionna against the exact twin: 50 layouts x 500 candidates
+	$(BIN)/pytest tests/test_agreement.py --layouts 50 -s -q
+
+bench: setup ## measure against the straightforward way; writes benchmarks/results.json
+	$(BIN)/python benchmarks/twin.py
+
+lock: ## resolve requirements.lock anew from pyproject.toml
+	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/pip install --quiet '.[book,dev,tensorflow]'
+	.venv-lock/bin/pip freeze --exclude locus-dt | sed -E 's/\+[a-z0-9.]+$$//' > requirements.lock
+	rm -rf .venv-lock
+	@! grep -nE '@ |://' requirements.lock
+
+clean: ## remove what was built; never data/paper
+	rm -rf _build book/chapters .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find data -mindepth 1 -maxdepth 1 -type d ! -name paper -exec rm -rf {} +

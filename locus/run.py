@@ -1,0 +1,95 @@
+"""A run: one configuration and the folder that holds everything made with it. This module alone knows where files live."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from locus.config import Config, load_config, profile_names
+
+_RECORDED = ("locus-dt", "drjit", "mitsuba", "numba", "numpy", "shapely", "sionna", "sionna-rt", "torch", "xarray")
+
+
+def repository() -> Path:
+    """Root of the cloned repository, where ``notebooks`` and ``book`` are.
+
+    Raises:
+        FileNotFoundError: the package was installed without its repository.
+    """
+    root = Path(__file__).resolve().parents[1]
+    if not (root / "notebooks").is_dir():
+        raise FileNotFoundError("Expected locus inside its repository, got an installed copy; clone it and `make setup`")
+    return root
+
+
+def data_root() -> Path:
+    """Folder of all runs: LOCUS_DATA, or ``data`` of the repository."""
+    return Path(os.environ["LOCUS_DATA"]) if "LOCUS_DATA" in os.environ else repository() / "data"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A named configuration and its folder."""
+
+    name: str
+    config: Config
+
+    @property
+    def path(self) -> Path:
+        """Folder of the run."""
+        return data_root() / self.name
+
+    @property
+    def notebooks(self) -> Path:
+        """Folder of the executed chapters."""
+        return self.path / "notebooks"
+
+    def save(self) -> None:
+        """Write run.yml: configuration and versions."""
+        content = {
+            "config": self.config.to_dict(),
+            "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED}},
+        }
+        write_text(self.path / "run.yml", yaml.safe_dump(content, sort_keys=False))
+
+
+def open_run(name: str, changes: Mapping[str, Any] | None = None) -> Run:
+    """The run of a profile, of a profile with ``changes`` (``{"section.field": value}``), or one made before.
+
+    A profile without changes gives a run of its name; with changes ``<profile>-<8 hex of the configuration>``.
+
+    Raises:
+        ValueError: a setting is unknown, ill-typed or out of range.
+        FileNotFoundError: there is neither a profile nor a run of this name.
+    """
+    if name in profile_names():
+        config = load_config(name, changes)
+        if config != load_config(name):
+            text = json.dumps(config.to_dict(), sort_keys=True)
+            name = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        return Run(name, config)
+    if changes:
+        raise ValueError(f"Expected a profile of {profile_names()} to change, got run {name!r}")
+    recipe = data_root() / name / "run.yml"
+    if not recipe.is_file():
+        raise FileNotFoundError(
+            f"Expected a profile of {profile_names()} or a run with {recipe.name}, got {name!r}; `locus reproduce` makes one"
+        )
+    return Run(name, Config.from_dict(yaml.safe_load(recipe.read_text(encoding="utf-8"))["config"]))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write to the side and rename, so that a reader or a kill never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch.write_text(text, encoding="utf-8")
+    scratch.replace(path)

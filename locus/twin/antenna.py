@@ -1,0 +1,21 @@
+"""Receive antennas: azimuth in, element gain and array phase out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+_HALF_POWER_WIDTH = np.deg2rad(65.0)
+
+
+@njit(cache=True)
+def element_gain_db(azimuth):  # type: ignore[no-untyped-def]
+    """Gain [dBi] of the 3GPP TR 38.901 element in the horizontal plane; ``azimuth`` in [-pi, pi)."""
+    return 8.0 - np.minimum(12.0 * (azimuth / _HALF_POWER_WIDTH) ** 2, 30.0)
+
+
+def array_response(aoa: ArrayLike, num_antennas: int) -> NDArray[np.complex128]:
+    """Basis b_R of eq. (19): exp(-j pi m sin(aoa)) for antenna m of a half-wavelength array, (..., num_antennas)."""
+    sine = np.sin(np.asarray(aoa, dtype=float))[..., np.newaxis]
+    return np.asarray(np.exp(-1j * np.pi * np.arange(num_antennas) * sine))

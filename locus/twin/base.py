@@ -1,0 +1,106 @@
+"""What every twin shares: checks at the public edge, and path arrays turned into the labelled Dataset."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from locus.config import Radio, TwinOptions
+from locus.layout import Layout, Pose, _check_points
+from locus.materials import permittivity
+
+RECIPE = 1
+
+MIN_DISTANCE = 0.01
+"""Least distance [m] of a candidate or the receiver to a wall, and between both: Sionna drops shorter segments."""
+
+
+class PathArrays(NamedTuple):
+    """Paths of all candidates, (candidate, path), strongest first; padding has order -1 and zeros elsewhere."""
+
+    aoa: NDArray[np.float64]
+    delay: NDArray[np.float64]
+    gain: NDArray[np.complex128]
+    order: NDArray[np.int64]
+
+
+class Twin(ABC):
+    """The map Psi(L, p, x) of eq. (4): a layout, a pose and candidates in, their multipath out."""
+
+    name: str
+
+    def __init__(self, radio: Radio, options: TwinOptions) -> None:
+        self.radio = radio
+        self.options = options
+
+    def trace(self, layout: Layout, pose: Pose, candidates: ArrayLike) -> xr.Dataset:
+        """Strongest paths of every candidate.
+
+        Args:
+            layout: the room.
+            pose: position of antenna 0 and broadside direction of the receiver.
+            candidates: possible transmitter positions [m], (candidate, 2).
+
+        Returns:
+            Dataset (candidate, path) with ``aoa``, ``delay``, ``gain``, ``snr_db``, ``order`` and ``valid``; strongest
+            path first. Padding has ``valid`` False, zero gain, an SNR of -inf and order -1.
+
+        Raises:
+            ValueError: a position is not in free space, or a material is not defined at the carrier.
+        """
+        xy = _check_points("candidates", candidates)
+        _check_free(layout, "pose", np.array([[pose.x, pose.y]]))
+        _check_free(layout, "candidates", xy)
+        distance = np.hypot(xy[:, 0] - pose.x, xy[:, 1] - pose.y)
+        if distance.min() < MIN_DISTANCE:
+            raise ValueError(
+                f"Expected 'candidates' at least {MIN_DISTANCE} m from the receiver, "
+                f"got {xy[distance.argmin()]} at index {int(distance.argmin())}"
+            )
+        for material in layout.materials:
+            permittivity(material, self.radio.carrier)
+        return self._label(pose, xy, self._solve(layout, pose, xy))
+
+    @abstractmethod
+    def _solve(self, layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> PathArrays:
+        """Paths of checked candidates."""
+
+    def _label(self, pose: Pose, candidates: NDArray[np.float64], paths: PathArrays) -> xr.Dataset:
+        valid = paths.order >= 0
+        power = self.radio.tx_power * np.abs(paths.gain) ** 2 / self.radio.noise_power
+        snr_db = np.full(power.shape, -np.inf)
+        np.log10(power, out=snr_db, where=valid)
+        snr_db *= 10
+        dims = ("candidate", "path")
+        return xr.Dataset(
+            {
+                "aoa": (dims, paths.aoa, {"units": "rad", "long_name": "angle of arrival relative to the heading"}),
+                "delay": (dims, paths.delay, {"units": "s", "long_name": "absolute delay"}),
+                "gain": (dims, paths.gain, {"units": "1", "long_name": "complex gain at antenna 0"}),
+                "snr_db": (dims, snr_db, {"units": "dB", "long_name": "SNR per sample and antenna"}),
+                "order": (dims, paths.order, {"units": "1", "long_name": "number of bounces"}),
+                "valid": (dims, valid, {"units": "1", "long_name": "path is real, not padding"}),
+            },
+            coords={
+                "x": ("candidate", candidates[:, 0], {"units": "m", "long_name": "x of the candidate"}),
+                "y": ("candidate", candidates[:, 1], {"units": "m", "long_name": "y of the candidate"}),
+                "rx_x": ((), pose.x, {"units": "m", "long_name": "x of the receiver"}),
+                "rx_y": ((), pose.y, {"units": "m", "long_name": "y of the receiver"}),
+                "rx_heading": ((), pose.heading, {"units": "rad", "long_name": "broadside direction of the receiver"}),
+            },
+            attrs={"twin": self.name, "max_depth": self.options.max_depth},
+        )
+
+
+def _check_free(layout: Layout, name: str, points: NDArray[np.float64]) -> None:
+    free = layout.is_free(points, MIN_DISTANCE)
+    if not free.all():
+        index = int(np.argmin(free))
+        raise ValueError(
+            f"Expected '{name}' in free space, at least {MIN_DISTANCE} m from every wall, "
+            f"got {points[index]} at index {index}"
+        )

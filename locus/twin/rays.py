@@ -1,0 +1,100 @@
+"""Rays drawn out: an angle, a number of bounces and a length in, the polyline that such a ray follows out.
+
+A path's table entry is enough to draw it, whichever twin found it: launch a ray at its angle and let it bounce. That it
+then arrives at the candidate is a check of the path that shares no code with either twin.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import xarray as xr
+from numba import njit
+from numpy.typing import NDArray
+
+from locus.config import SPEED_OF_LIGHT
+from locus.layout import Layout
+
+# mypy: disable-error-code="no-untyped-def"
+
+
+def ray_points(layout: Layout, paths: xr.Dataset) -> NDArray[np.float64]:
+    """Polylines of traced paths [m], (candidate, path, point, 2), from the receiver to the candidate.
+
+    There are ``max_depth + 2`` points a path; a path with fewer bounces repeats its end, padding is NaN.
+    """
+    aoa, delay, order = (paths[name].values for name in ("aoa", "delay", "order"))
+    points = _follow(
+        layout.walls,
+        float(paths.rx_x),
+        float(paths.rx_y),
+        aoa.ravel() + float(paths.rx_heading),
+        order.ravel(),
+        delay.ravel() * SPEED_OF_LIGHT,
+        int(paths.attrs["max_depth"]) + 2,
+    )
+    return points.reshape(*aoa.shape, *points.shape[1:])
+
+
+def shortest_segment(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Length of the shortest segment of each polyline [m]; repeated ends do not count."""
+    length = np.hypot(*np.moveaxis(np.diff(points, axis=-2), -1, 0))
+    return np.where(length > 0, length, np.inf).min(axis=-1)
+
+
+def corner_distance(layout: Layout, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Least distance of each polyline to any corner of any wall [m]."""
+    flat = points.reshape(-1, *points.shape[-2:])
+    return _corner_distance(flat, layout.corners).reshape(points.shape[:-2])
+
+
+@njit(cache=True)
+def _follow(walls, x, y, directions, orders, lengths, num_points):
+    points = np.full((len(directions), num_points, 2), np.nan)
+    for i in range(len(directions)):
+        if orders[i] < 0:
+            continue
+        px, py = x, y
+        dx, dy = math.cos(directions[i]), math.sin(directions[i])
+        left, last = lengths[i], -1
+        points[i, 0, 0], points[i, 0, 1] = px, py
+        for bounce in range(orders[i]):
+            distance, wall = np.inf, -1
+            for w in range(len(walls)):
+                ux, uy = walls[w, 0], walls[w, 1]
+                ex, ey = walls[w, 2] - ux, walls[w, 3] - uy
+                slope = dx * ey - dy * ex
+                if w == last or slope == 0.0:
+                    continue
+                t = ((ux - px) * ey - (uy - py) * ex) / slope
+                s = ((ux - px) * dy - (uy - py) * dx) / slope
+                if 0.0 < t < distance and 0.0 <= s <= 1.0:
+                    distance, wall = t, w
+            if wall < 0:
+                break
+            ex, ey = walls[wall, 2] - walls[wall, 0], walls[wall, 3] - walls[wall, 1]
+            px, py, left, last = px + distance * dx, py + distance * dy, left - distance, wall
+            twice = 2.0 * (dx * ex + dy * ey) / (ex * ex + ey * ey)
+            dx, dy = twice * ex - dx, twice * ey - dy
+            points[i, bounce + 1, 0], points[i, bounce + 1, 1] = px, py
+        for rest in range(orders[i] + 1, num_points):
+            points[i, rest, 0], points[i, rest, 1] = px + left * dx, py + left * dy
+    return points
+
+
+@njit(cache=True)
+def _corner_distance(points, corners):
+    least = np.full(len(points), np.inf)
+    for i in range(len(points)):
+        for j in range(points.shape[1] - 1):
+            ax, ay = points[i, j]
+            dx, dy = points[i, j + 1] - points[i, j]
+            square = dx * dx + dy * dy
+            if not square > 0.0:
+                continue
+            for c in range(len(corners)):
+                t = min(max(((corners[c, 0] - ax) * dx + (corners[c, 1] - ay) * dy) / square, 0.0), 1.0)
+                distance = math.hypot(corners[c, 0] - ax - t * dx, corners[c, 1] - ay - t * dy)
+                least[i] = min(least[i], distance)
+    return least

@@ -1,0 +1,242 @@
+"""The Sionna twin: Sionna RT's own path solver, asked in a way that is fast, complete and repeatable on a CPU.
+
+The solver shoots rays from one source, notes the chains of walls that they meet, and solves each chain exactly. Here the
+receiver is that source and all candidates are its targets (paths are reciprocal), and three things differ from plain use:
+
+- All rays are launched in the horizontal plane. Transmitter, receiver and walls make a planar problem, in which rays that
+  leave it only find again what others found.
+- Chains already seen for a target are counted in a table. Sionna's index into it is a hash, and where two hashes meet a
+  path is lost without a word (NVlabs/sionna#1172). Here the index is the chain itself, written as a number.
+- Dr.Jit runs on one thread: with more, the order of atomic operations changes the result. Use one process a core.
+
+Import this module through `locus.make_twin`, which finds a libLLVM that Dr.Jit can use first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import drjit as dr
+import mitsuba as mi
+import numpy as np
+from numpy.typing import NDArray
+
+from locus.config import Radio, TwinOptions
+from locus.layout import Layout, Pose
+from locus.twin.base import PathArrays, Twin
+
+_VARIANT = "llvm_ad_mono_polarized"
+if mi.variant() is None:
+    mi.set_variant(_VARIANT)
+if mi.variant() != _VARIANT:
+    raise RuntimeError(f"Expected Mitsuba variant {_VARIANT!r}, got {mi.variant()!r}; call make_twin before you set it")
+dr.set_thread_count(1)
+
+import sionna.rt as rt  # noqa: E402
+from sionna.rt.path_solvers import sb_candidate_generator  # noqa: E402
+
+_WALL_HEIGHT = 10.0  # [m], half above and half below the plane of the paths; any height gives the same paths
+_FIRST_WALL = 16  # digits below this stand for Sionna's other interactions, whose codes are 1, 2, 4 and 8
+_CHAINS_PER_CANDIDATE = 200  # room in the solver's buffer, enlarged when it runs full
+
+
+class SionnaTwin(Twin):
+    """Line of sight and specular reflection up to ``max_depth``, optionally refraction and diffraction."""
+
+    name = "sionna"
+
+    def __init__(self, radio: Radio, options: TwinOptions) -> None:
+        super().__init__(radio, options)
+        self._solver = rt.PathSolver()
+        self._generator = _ExactGenerator()
+        self._solver._candidate_generator = self._generator
+
+    def _solve(self, layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> PathArrays:
+        scene = make_scene(_Scene(), layout, self.radio, self.options, _WALL_HEIGHT)
+        position, orientation = mi.Point3f(pose.x, pose.y, 0.0), mi.Point3f(pose.heading, 0.0, 0.0)
+        dr.make_opaque(position, orientation)  # literals would be compiled into a kernel for every pose
+        scene.add(rt.Transmitter("receiver", position=position, orientation=orientation))
+
+        self._generator.set_walls(layout.walls)
+        batch = self._generator.batch_size(self.options)
+        parts = [
+            self._solve_batch(scene, pose, candidates[start : start + batch])
+            for start in range(0, len(candidates), batch)
+        ]
+        return PathArrays(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def _solve_batch(self, scene: _Scene, pose: Pose, candidates: NDArray[np.float64]) -> PathArrays:
+        scene.set_candidates(candidates)
+        room = _CHAINS_PER_CANDIDATE * len(candidates)
+        while True:
+            try:
+                paths = self._solver(
+                    scene,
+                    max_depth=self.options.max_depth,
+                    samples_per_src=self.options.num_rays,
+                    max_num_paths_per_src=room,
+                    refraction=self.options.refraction,
+                    diffraction=self.options.diffraction,
+                )
+                break
+            except _BufferFullError:
+                room *= 2
+        return self._collect(paths, pose, len(candidates))
+
+    def _collect(self, paths: Any, pose: Pose, num_candidates: int) -> PathArrays:
+        """NumPy arrays of the strongest paths, with the roles of both ends swapped back."""
+        valid = paths.valid.numpy().reshape(num_candidates, -1)
+        delay = paths.tau.numpy().reshape(valid.shape).astype(float)
+        departure = paths.phi_t.numpy().reshape(valid.shape).astype(float)
+        real, imaginary = (part.numpy().reshape(valid.shape).astype(float) for part in paths.a)
+        interactions = paths.interactions.numpy().reshape(self.options.max_depth, *valid.shape)
+
+        gain = (real + 1j * imaginary) * np.exp(-2j * np.pi * self.radio.carrier * delay)
+        strength = np.where(valid, np.abs(gain), -1.0)
+        shape = (num_candidates, self.options.max_paths)
+        kept = np.lexsort((delay, -strength), axis=-1)[:, : shape[1]]
+
+        def strongest(values: NDArray[Any], padding: Any) -> NDArray[Any]:
+            out = np.full(shape, padding, dtype=values.dtype)
+            out[:, : kept.shape[1]] = np.take_along_axis(np.where(valid, values, padding), kept, axis=1)
+            return out
+
+        aoa = (departure - pose.heading + np.pi) % (2 * np.pi) - np.pi
+        order = (interactions != rt.InteractionType.NONE).sum(axis=0)
+        return PathArrays(strongest(aoa, 0.0), strongest(delay, 0.0), strongest(gain, 0.0), strongest(order, -1))
+
+
+class _Scene(rt.Scene):  # type: ignore[misc]
+    """A scene whose targets are one array of positions instead of one Receiver object a candidate."""
+
+    def set_candidates(self, candidates: NDArray[np.float64]) -> None:
+        x, y = candidates.T.astype(np.float32)
+        self._candidates = mi.Point3f(mi.Float(x), mi.Float(y), dr.zeros(mi.Float, len(x)))
+        # Sionna counts its receivers; they may all be the same one.
+        self._receivers = dict.fromkeys(range(len(x)), rt.Receiver("candidate", position=mi.Point3f(0.0)))
+
+    def targets(self, synthetic_array: bool, return_velocities: bool) -> tuple[Any, Any, Any, Any]:
+        zeros = dr.zeros(mi.Point3f, len(self._receivers))
+        return self._candidates, zeros, mi.Point3f(zeros), mi.Vector3f(zeros)
+
+
+def make_scene(scene: Any, layout: Layout, radio: Radio, options: TwinOptions, wall_height: float) -> Any:
+    """Give an empty Sionna scene the walls, the carrier and single antennas: the receiver's element and an isotropic one."""
+    scene.frequency = radio.carrier
+    scene.tx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="tr38901", polarization="V")
+    scene.rx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="iso", polarization="V")
+    scene.edit(add=_wall_objects(layout, options.wall_thickness, wall_height))
+    return scene
+
+
+def _wall_objects(layout: Layout, thickness: float, height: float) -> list[Any]:
+    """One mesh of vertical rectangles for each material."""
+    materials = np.array(layout.wall_materials)
+    objects = []
+    for name in np.unique(materials):
+        walls = layout.walls[materials == name]
+        vertices = np.empty((len(walls), 4, 3), dtype=np.float32)
+        vertices[:, :2, :2] = walls.reshape(-1, 2, 2)
+        vertices[:, 2:, :2] = walls.reshape(-1, 2, 2)[:, ::-1]
+        vertices[:, :2, 2], vertices[:, 2:, 2] = -height / 2, height / 2
+        faces = 4 * np.arange(len(walls), dtype=np.uint32)[:, np.newaxis] + np.array([0, 1, 2, 0, 2, 3], dtype=np.uint32)
+        mesh = mi.Mesh(f"{name}-walls", 4 * len(walls), 2 * len(walls))
+        parameters = mi.traverse(mesh)
+        parameters["vertex_positions"] = mi.Float(vertices.ravel())
+        parameters["faces"] = mi.UInt(faces.ravel())
+        parameters.update()
+        material = rt.ITURadioMaterial(f"{name}-material", str(name), thickness=thickness)
+        objects.append(rt.SceneObject(mi_mesh=mesh, name=f"{name}-walls", radio_material=material))
+    return objects
+
+
+class _BufferFullError(Exception):
+    """The solver found more chains than its buffer holds, and would drop the rest."""
+
+
+class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ignore[misc]
+    """Sionna's ray shooting with a planar fan of rays, and with chains counted under their own number."""
+
+    _walls: _WallNumber
+    _table_size: int
+
+    def set_walls(self, walls: NDArray[np.float64]) -> None:
+        self._walls = _WallNumber(walls)
+        self.plane_hash_functions = [self._walls]
+
+    def batch_size(self, options: TwinOptions) -> int:
+        """Targets for which every chain has a counter of its own in the table."""
+        self._first = _FIRST_WALL if options.refraction or options.diffraction else 1
+        self._walls.first = self._first
+        self._table_size = options.table_size
+        return max(1, options.table_size // (self._first + self._walls.num_planes) ** options.max_depth)
+
+    def __call__(self, **arguments: Any) -> Any:
+        with self._instead_of_sionnas(dr.width(arguments["tgt_positions"])):
+            paths = super().__call__(**arguments)
+        paths.schedule()
+        dr.eval()
+        if int(dr.max(paths.paths_counter)[0]) >= arguments["max_num_paths_per_src"]:
+            raise _BufferFullError
+        return paths
+
+    @contextmanager
+    def _instead_of_sionnas(self, num_targets: int) -> Iterator[None]:
+        """Sionna names its ray directions, hash and table size as globals: replace them while it shoots."""
+        digits, targets = mi.UInt64(self._first + self._walls.num_planes), mi.UInt64(num_targets)
+        dr.make_opaque(digits, targets)
+
+        def number(item: Any, h: Any) -> Any:
+            # Sionna adds walls to a chain as 64-bit hashes, and then the target as a 32-bit index.
+            return h * digits + item if isinstance(item, mi.UInt64) else h * targets + mi.UInt64(item)
+
+        module, generator = sb_candidate_generator, sb_candidate_generator.SBCandidateGenerator
+        before = module.fibonacci_lattice, module.hash_fnv1a, generator.MIN_SPEC_COUNT_SIZE
+        module.fibonacci_lattice, module.hash_fnv1a, generator.MIN_SPEC_COUNT_SIZE = _fan, number, self._table_size
+        try:
+            yield
+        finally:
+            module.fibonacci_lattice, module.hash_fnv1a, generator.MIN_SPEC_COUNT_SIZE = before
+
+
+def _fan(num_rays: int) -> Any:
+    """Points of the unit square that Sionna maps to directions evenly spread over the horizontal circle."""
+    azimuth = (dr.arange(mi.Float64, num_rays) + 0.5) / num_rays
+    return mi.Point2f(mi.Float(azimuth), dr.full(mi.Float, 0.5, num_rays))
+
+
+class _WallNumber:
+    """Takes a hit's normal and position to the number of the wall's plane; walls in one plane share a number."""
+
+    first = 1
+
+    def __init__(self, walls: NDArray[np.float64]) -> None:
+        along = walls[:, 2:] - walls[:, :2]
+        normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.hypot(*along.T)[:, np.newaxis]
+        normal *= np.where((normal[:, 1] < -1e-9) | ((np.abs(normal[:, 1]) <= 1e-9) & (normal[:, 0] < 0)), -1, 1)[:, None]
+        planes = np.column_stack([normal, (normal * walls[:, :2]).sum(axis=1)])
+        unique: list[NDArray[np.float64]] = []
+        for plane in planes:
+            if not any(np.abs(plane - other).max() < 1e-6 for other in unique):
+                unique.append(plane)
+        self.num_planes = len(unique)
+        self._normal_x, self._normal_y, self._offset = (mi.Float(v.astype(np.float32)) for v in np.array(unique).T)
+        self._end = mi.UInt(self.num_planes)
+        dr.make_opaque(self._end)
+
+    @dr.syntax  # type: ignore[untyped-decorator]
+    def __call__(self, normal: Any, position: Any) -> Any:
+        least, nearest, plane = mi.Float(dr.inf), mi.UInt(0), mi.UInt(0)
+        while plane < self._end:
+            nx = dr.gather(mi.Float, self._normal_x, plane)
+            ny = dr.gather(mi.Float, self._normal_y, plane)
+            offset = dr.gather(mi.Float, self._offset, plane)
+            # 100 m: a normal that is off by 1 % weighs as much as a metre
+            misfit = dr.abs(nx * position.x + ny * position.y - offset)
+            misfit += 100.0 * (1.0 - dr.abs(nx * normal.x + ny * normal.y))
+            nearest = dr.select(misfit < least, plane, nearest)
+            least = dr.minimum(misfit, least)
+            plane += 1
+        return mi.UInt64(nearest) + self.first
