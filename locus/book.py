@@ -27,11 +27,14 @@ def build(run: Run, out: str | Path | None = None) -> Path:
     stage(run)
     vendor_mathjax()
     out = Path(out).resolve() if out else root
-    command = [sys.executable, "-m", "jupyter_book.cli.main", "build", str(root), "--path-output", str(out)]
-    finished = subprocess.run([*command, "--all", "-W", "-n", "--keep-going", "--quiet"], check=False)
-    if finished.returncode != 0:
+    # A process of its own: Sphinx leaves its settings behind in the one that it ran in.
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(root)]
+    strict = ["--path-output", str(out), "--all", "-W", "-n", "--keep-going", "--quiet"]
+    finished = subprocess.run([*command, *strict], check=False)
+    index = out / "_build" / "html" / "index.html"
+    if finished.returncode != 0 or not index.is_file():
         raise RuntimeError(f"The book of run {run.name} has errors or warnings, see above")
-    return out / "_build" / "html" / "index.html"
+    return index
 
 
 def stage(run: Run) -> None:

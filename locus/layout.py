@@ -33,8 +33,10 @@ class Pose:
 
     def __post_init__(self) -> None:
         for name in ("x", "y", "heading"):
-            if not math.isfinite(getattr(self, name)):
-                raise ValueError(f"Expected a finite '{name}', got {getattr(self, name)!r}")
+            value = float(getattr(self, name))
+            if not math.isfinite(value):
+                raise ValueError(f"Expected a finite '{name}', got {value!r}")
+            object.__setattr__(self, name, value)
         if not -math.pi <= self.heading < math.pi:
             raise ValueError(f"Expected 'heading' in [-pi, pi), got {self.heading!r}")
 
@@ -42,7 +44,7 @@ class Pose:
     def random(cls, layout: Layout, rng: np.random.Generator) -> Pose:
         """Pose uniform in the free space of ``layout`` and in heading."""
         x, y = layout.sample(1, rng)[0]
-        return cls(float(x), float(y), float(rng.uniform(-np.pi, np.pi)))
+        return cls(x, y, rng.uniform(-np.pi, np.pi))
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,8 @@ def _features(collection: Any) -> Iterator[tuple[int, Polygon, dict[str, Any]]]:
         if not isinstance(geometry, dict) or geometry.get("type") != "Polygon":
             raise ValueError(f"Expected a Polygon in feature {i}, got {geometry!r}")
         try:
-            polygon = shapely.geometry.shape(geometry)
+            with np.errstate(invalid="ignore"):  # NaN is refused with its name when the layout is made
+                polygon = shapely.geometry.shape(geometry)
         except (TypeError, ValueError, IndexError, shapely.GEOSException) as error:
             raise ValueError(f"Expected rings of at least three (x, y) in feature {i}, got {geometry!r}") from error
         yield i, polygon, feature.get("properties") or {}

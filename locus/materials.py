@@ -37,7 +37,7 @@ def material_names() -> list[str]:
 
 def check_material(name: str) -> None:
     """Raise a ValueError unless the material is known."""
-    if name not in _TABLE:
+    if not isinstance(name, str) or name not in _TABLE:
         raise ValueError(f"Expected 'material' in {material_names()}, got {name!r}")
 
 

@@ -27,11 +27,11 @@ run = "quick"
 map_points = 101  # points per axis of the maps
 
 # %%
+import math
 import time
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
-import numpy as np
 from myst_nb import glue
 
 import locus
@@ -107,8 +107,7 @@ count = grid.valid.sum("path").assign_attrs(units="1", long_name="number of path
 figures.map_figure(layout, pose, [strongest, count], ["viridis", "cividis"]);
 
 # %% tags=["remove-cell"]
-budget = 10 * np.log10(config.radio.tx_power / config.radio.noise_power)
-glue("noise_dbm", 10 * np.log10(1e3 * config.radio.noise_power), display=False)
+glue("noise_dbm", 10 * math.log10(1e3 * config.radio.noise_power), display=False)
 glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 

@@ -87,11 +87,12 @@ class SionnaTwin(Twin):
 
     def _collect(self, paths: Any, pose: Pose, num_candidates: int) -> PathArrays:
         """NumPy arrays of the strongest paths, with the roles of both ends swapped back."""
-        valid = paths.valid.numpy().reshape(num_candidates, -1)
+        valid = paths.valid.numpy()
+        valid = valid.reshape(num_candidates, valid.shape[-1])  # there may be no path at all
         delay = paths.tau.numpy().reshape(valid.shape).astype(float)
         departure = paths.phi_t.numpy().reshape(valid.shape).astype(float)
         real, imaginary = (part.numpy().reshape(valid.shape).astype(float) for part in paths.a)
-        interactions = paths.interactions.numpy().reshape(self.options.max_depth, *valid.shape)
+        order = (paths.interactions.numpy() != rt.InteractionType.NONE).sum(axis=0).reshape(valid.shape)
 
         gain = (real + 1j * imaginary) * np.exp(-2j * np.pi * self.radio.carrier * delay)
         strength = np.where(valid, np.abs(gain), -1.0)
@@ -104,7 +105,6 @@ class SionnaTwin(Twin):
             return out
 
         aoa = (departure - pose.heading + np.pi) % (2 * np.pi) - np.pi
-        order = (interactions != rt.InteractionType.NONE).sum(axis=0)
         return PathArrays(strongest(aoa, 0.0), strongest(delay, 0.0), strongest(gain, 0.0), strongest(order, -1))
 
 
@@ -127,11 +127,11 @@ def make_scene(scene: Any, layout: Layout, radio: Radio, options: TwinOptions, w
     scene.frequency = radio.carrier
     scene.tx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="tr38901", polarization="V")
     scene.rx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="iso", polarization="V")
-    scene.edit(add=_wall_objects(layout, options.wall_thickness, wall_height))
+    scene.edit(add=_wall_objects(layout, options, wall_height))
     return scene
 
 
-def _wall_objects(layout: Layout, thickness: float, height: float) -> list[Any]:
+def _wall_objects(layout: Layout, options: TwinOptions, height: float) -> list[Any]:
     """One mesh of vertical rectangles for each material."""
     materials = np.array(layout.wall_materials)
     objects = []
@@ -147,8 +147,14 @@ def _wall_objects(layout: Layout, thickness: float, height: float) -> list[Any]:
         parameters["vertex_positions"] = mi.Float(vertices.ravel())
         parameters["faces"] = mi.UInt(faces.ravel())
         parameters.update()
-        material = rt.ITURadioMaterial(f"{name}-material", str(name), thickness=thickness)
-        objects.append(rt.SceneObject(mi_mesh=mesh, name=f"{name}-walls", radio_material=material))
+        material = rt.ITURadioMaterial(f"{name}-material", str(name), thickness=options.wall_thickness)
+        # Sionna sees a wedge to diffract at only where two walls share their vertices.
+        wedges = options.diffraction
+        objects.append(
+            rt.SceneObject(
+                mi_mesh=mesh, name=f"{name}-walls", radio_material=material, remove_duplicate_vertices=wedges
+            )
+        )
     return objects
 
 

@@ -1,0 +1,82 @@
+"""Seconds per 500-candidate group: the twins as `locus` runs them, one process a core, against straightforward Sionna."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from record import record
+
+import locus
+from locus import Config, Radio, Twin, TwinOptions
+from locus.twin.compare import Comparison, compare, draw_group
+
+OPTIONS = TwinOptions(max_paths=64)
+NUM_CANDIDATES = 500
+
+
+def make(name: str) -> Twin:
+    if name != "straightforward":
+        return locus.make_twin(name, options=OPTIONS)
+    locus.make_twin("sionna")  # finds libLLVM
+    from locus.twin.straightforward import StraightforwardTwin
+
+    return StraightforwardTwin(Radio(), OPTIONS)
+
+
+def trace_groups(name: str, indices: list[int]) -> tuple[float, float, Comparison]:
+    """Start and end of tracing these groups, the first group (which compiles) not counted; and what is missing."""
+    twin, exact = make(name), locus.make_twin("image", options=OPTIONS)
+    groups = [draw_group(Config(), index, NUM_CANDIDATES) for index in indices]
+    twin.trace(*groups[0])
+    start = time.time()
+    found = [twin.trace(*group) for group in groups[1:]]
+    end = time.time()
+    checks = [compare(group[0], data, exact.trace(*group)) for group, data in zip(groups[1:], found, strict=True)]
+    total = checks[0]
+    for check in checks[1:]:
+        total += check
+    return start, end, total
+
+
+def measure(name: str, num_groups: int, num_processes: int) -> dict[str, float]:
+    """Seconds per group over ``num_processes`` processes that work side by side, ``num_groups`` each."""
+    with ProcessPoolExecutor(num_processes, mp_context=get_context("spawn")) as pool:
+        shares = [list(range(p * num_groups, (p + 1) * num_groups + 1)) for p in range(num_processes)]
+        parts = list(pool.map(trace_groups, [name] * num_processes, shares))
+    # Each process worked at its own time; together they turn out this many groups a second.
+    rate = sum(num_groups / (end - start) for start, end, _ in parts)
+    total = parts[0][2]
+    for _, _, check in parts[1:]:
+        total += check
+    return {"seconds_per_group": 1 / rate, "missing_percent": 100 * total.missing_share}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--slow-groups", type=int, default=4, help="groups for straightforward Sionna (default: %(default)s)")
+    parser.add_argument("--groups", type=int, default=40, help="groups a process for the twins (default: %(default)s)")
+    options = parser.parse_args()
+    cores = os.cpu_count() or 1
+    results = {
+        "straightforward": measure("straightforward", options.slow_groups, 1),
+        "sionna": measure("sionna", options.groups, cores),
+        "image": measure("image", options.groups, cores),
+    }
+    yardstick = results["straightforward"]["seconds_per_group"]
+    print(f"{NUM_CANDIDATES} candidates a group, depth {OPTIONS.max_depth}, {cores} cores")
+    print(f"{'':16} {'s / group':>10} {'times as fast':>14} {'missing':>10}")
+    for name, result in results.items():
+        result["times_as_fast"] = yardstick / result["seconds_per_group"]
+        print(
+            f"{name:16} {result['seconds_per_group']:10.4f} {result['times_as_fast']:14.1f}"
+            f" {result['missing_percent']:8.4f} %"
+        )
+    record("twin", {"candidates_per_group": NUM_CANDIDATES, "depth": OPTIONS.max_depth, **results})
+
+
+if __name__ == "__main__":
+    main()

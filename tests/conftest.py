@@ -1,0 +1,40 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+
+import locus
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--layouts", type=int, default=4, help="random rooms on which both twins are compared")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def sionna() -> locus.Twin:
+    return locus.make_twin("sionna")
+
+
+@pytest.fixture(scope="session")
+def image() -> locus.Twin:
+    return locus.make_twin("image")
+
+
+@pytest.fixture(params=["image", "sionna"])
+def twin(request: pytest.FixtureRequest) -> locus.Twin:
+    """Either twin: what holds for one must hold for the other."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def square() -> locus.Layout:
+    """An empty room, 10 m by 10 m."""
+    return locus.Layout(shapely.box(0, 0, 10, 10))

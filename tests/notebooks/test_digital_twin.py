@@ -1,0 +1,49 @@
+"""Chapter 1 at smoke size, judged by the physics that it shows."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import locus
+from locus import pipeline
+
+
+@pytest.fixture(scope="module")
+def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
+    """Every number that the chapter glues into its prose."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
+        (source,) = pipeline.chapters("01")
+        executed: Path = pipeline.execute(source, locus.open_run("smoke"))
+    values = {}
+    for cell in nbformat.read(executed, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            assert output.get("name") != "stderr", output.text
+            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
+            if name:
+                values[name] = float(output.data["text/plain"])
+    return values
+
+
+def test_link_budget(glued: dict[str, float]) -> None:
+    assert glued["noise_dbm"] == pytest.approx(-83.96, abs=0.01)  # k 290 K 200 MHz, 7 dB noise figure
+
+
+def test_the_room_has_light_and_shadow(glued: dict[str, float]) -> None:
+    # At 12 GHz a path of unit gain reaches the noise at 313 m; 8 dBi ahead and -22 dBi behind move that to 790 m and 25 m.
+    assert 5 < glued["above_noise"] < 80
+    assert glued["silent"] < 25
+
+
+def test_both_twins_agree(glued: dict[str, float]) -> None:
+    assert glued["check_paths"] > 5 * 2 * 200
+    assert glued["missing_percent"] <= 0.1
+    assert glued["extra"] == 0
+
+
+def test_care_pays_in_completeness(glued: dict[str, float]) -> None:
+    # 1e6 rays over the sphere, 3 m walls: only rays within a degree or two of the plane can bounce thrice
+    assert glued["straightforward_missing"] > 10 * glued["missing_percent"]
+    assert glued["sionna_speedup"] > 1
+    assert glued["image_speedup"] > glued["sionna_speedup"]

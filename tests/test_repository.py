@@ -1,0 +1,71 @@
+"""The repository itself: it names no machine and no registry, and its files fit together."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import jupytext
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+TEXTS = [name for name in TRACKED if Path(name).suffix not in {".png", ".nc", ".safetensors"}]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_file_names_a_machine_or_a_registry(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    homes = re.findall(r"(?<![\w.-])/(?:home|root|work|tmp|opt/wheels|opt/pypi|Users)/\w[^\s'\"]*", text)
+    hosts = re.findall(r"https?://(?:[\w-]+\.)*(?:pypi|pythonhosted|npmjs|debian|anaconda|pytorch)\.\w+", text)
+    assert not homes + hosts
+    assert "../" + "shared" not in text
+
+
+def test_lock_pins_every_package_exactly_and_nothing_else() -> None:
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.]+", line) for line in lines)
+    pins = dict(line.lower().replace("_", "-").split("==") for line in lines)
+    # TensorFlow is an extra, and in the lock all the same
+    for name in ("sionna-rt", "mitsuba", "drjit", "numpy", "torch", "tensorflow-cpu", "jupyter-book", "papermill"):
+        assert name in pins
+
+
+def test_conda_environment_takes_its_packages_from_the_lock() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    conda = [item for item in environment["dependencies"] if isinstance(item, str)]
+    pip = next(item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
+    assert {"python=3.11", "pip", "libllvm19"} <= set(conda)
+    assert pip == ["-e .[book,dev,tensorflow] -c requirements.lock"]
+    assert (ROOT / "requirements.lock").is_file()
+
+
+def test_ci_calls_make_test_and_nothing_else() -> None:
+    commands = [line for line in (ROOT / ".ci/run").read_text().splitlines() if line and not line.startswith(("#", "set", "cd"))]
+    assert commands == ["exec make test"]
+
+
+def test_hooks_are_local() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    assert {repository["repo"] for repository in hooks["repos"]} == {"local"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_chapters_have_one_parameters_cell_that_is_used_and_keep_their_tags(path: Path) -> None:
+    notebook = jupytext.read(path)
+    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    assert len(cells) == 1
+    names = re.findall(r"^(\w+) =", cells[0].source, re.MULTILINE)
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code" and cell is not cells[0])
+    assert "run" in names
+    assert all(re.search(rf"\b{name}\b", code) for name in names)
+    again = jupytext.reads(jupytext.writes(notebook, "py:percent"), "py:percent")
+    tags = [cell.metadata.get("tags") for cell in notebook.cells]
+    assert [cell.metadata.get("tags") for cell in again.cells] == tags
+
+
+def test_chapters_are_in_the_table_of_contents() -> None:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    listed = [chapter["file"] for chapter in toc["chapters"]]
+    assert [name for name in listed if "chapters/" in name] == [f"book/chapters/{path.stem}" for path in NOTEBOOKS]
