@@ -10,7 +10,7 @@ as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench lock clean
+.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench picture lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -64,6 +64,9 @@ check-twin: setup ## Sionna against the exact twin: 50 layouts x 500 candidates
 
 bench: setup ## measure against the straightforward way; writes benchmarks/results.json
 	$(BIN)/python benchmarks/twin.py
+
+picture: $(READY) ## redraw the README's picture
+	$(BIN)/python book/picture.py
 
 lock: ## resolve requirements.lock anew from pyproject.toml
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock

@@ -1,4 +1,4 @@
-"""Seconds per 500-candidate group: the twins as `locus` runs them, one process a core, against straightforward Sionna."""
+"""Seconds per 500-candidate group: the twins as `locus` runs them, one process a core, against plain use of Sionna."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def measure(name: str, num_groups: int, num_processes: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--slow-groups", type=int, default=4, help="groups for straightforward Sionna (default: %(default)s)")
+    parser.add_argument(
+        "--slow-groups", type=int, default=4, help="groups for straightforward Sionna (default: %(default)s)"
+    )
     parser.add_argument("--groups", type=int, default=40, help="groups a process for the twins (default: %(default)s)")
     options = parser.parse_args()
     cores = os.cpu_count() or 1

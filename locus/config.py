@@ -18,9 +18,7 @@ BOLTZMANN = 1.380649e-23
 SPEED_OF_LIGHT = 299_792_458.0
 
 
-def check_range(
-    name: str, value: float, low: float, high: float = float("inf"), *, open_low: bool = False
-) -> None:
+def check_range(name: str, value: float, low: float, high: float = float("inf"), *, open_low: bool = False) -> None:
     """Raise a ValueError unless ``low <= value <= high`` (``low < value`` with ``open_low``)."""
     if not (low <= value <= high) or (open_low and value == low) or value == float("inf"):
         opening = "(" if open_low else "["
@@ -160,7 +158,7 @@ class Config:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dictionary, ready for YAML."""
-        return _plain(dataclasses.asdict(self))
+        return {key: _plain(value) for key, value in dataclasses.asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:

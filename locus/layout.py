@@ -228,7 +228,9 @@ def _clean(polygon: Polygon, name: str, clockwise: bool) -> Polygon:
     if not np.isfinite(coordinates).all():
         raise ValueError(f"Expected finite coordinates in '{name}', got {coordinates.tolist()}")
     if polygon.interiors:
-        raise ValueError(f"Expected '{name}' without holes, got {len(polygon.interiors)}; give each hole as an obstacle")
+        raise ValueError(
+            f"Expected '{name}' without holes, got {len(polygon.interiors)}; give each hole as an obstacle"
+        )
     if not polygon.is_valid:
         raise ValueError(f"Expected '{name}' as a simple polygon, got {shapely.is_valid_reason(polygon)}")
     oriented = shapely.geometry.polygon.orient(polygon, sign=-1.0 if clockwise else 1.0)

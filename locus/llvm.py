@@ -17,7 +17,10 @@ from importlib.metadata import version as package_version
 from pathlib import Path
 
 VARIABLE = "DRJIT_LIBLLVM_PATH"
-MEND = "as root 'apt-get install libllvm19' (Debian, Ubuntu), 'brew install llvm@19', or 'conda install -c conda-forge libllvm19'"
+MEND = (
+    "as root 'apt-get install libllvm19' (Debian, Ubuntu), 'brew install llvm@19', "
+    "or 'conda install -c conda-forge libllvm19'"
+)
 
 _GOOD = 19  # tested in this project
 _NEWEST_BAD = 16

@@ -61,7 +61,7 @@ def execute(source: Path, run: Run) -> Path:
         jupytext.write(jupytext.read(source), given)
         try:
             papermill.execute_notebook(
-                given, executed, {"run": run.name}, kernel_name="python3", cwd=str(source.parent), progress_bar=True
+                given, executed, {"run": run.name}, kernel_name="python3", language="python", cwd=str(source.parent)
             )
         except PapermillExecutionError as error:
             write_text(failed, executed.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""A run: one configuration and the folder that holds everything made with it. This module alone knows where files live."""
+"""A run: one configuration, and the folder of all that was made with it. Only this module knows where files live."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def repository() -> Path:
     """
     root = Path(__file__).resolve().parents[1]
     if not (root / "notebooks").is_dir():
-        raise FileNotFoundError("Expected locus inside its repository, got an installed copy; clone it and `make setup`")
+        raise FileNotFoundError(
+            "Expected locus inside its repository, got an installed copy; clone it and `make setup`"
+        )
     return root
 
 
@@ -82,7 +84,8 @@ def open_run(name: str, changes: Mapping[str, Any] | None = None) -> Run:
     recipe = data_root() / name / "run.yml"
     if not recipe.is_file():
         raise FileNotFoundError(
-            f"Expected a profile of {profile_names()} or a run with {recipe.name}, got {name!r}; `locus reproduce` makes one"
+            f"Expected a profile of {profile_names()} or a run with {recipe.name}, got {name!r}; "
+            "`locus reproduce` makes one"
         )
     return Run(name, Config.from_dict(yaml.safe_load(recipe.read_text(encoding="utf-8"))["config"]))
 

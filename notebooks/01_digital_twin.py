@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
-#     cell_metadata_filter: tags,-all
+#     cell_metadata_filter: tags,mystnb,-all
 #     formats: ipynb,py:percent
 #     text_representation:
 #       extension: .py
@@ -28,15 +28,15 @@ map_points = 101  # points per axis of the maps
 
 # %%
 import math
-import time
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
+import pandas as pd
 from myst_nb import glue
 
 import locus
 from locus import figures
-from locus.twin.compare import compare, compare_on_random_rooms, draw_group
+from locus.twin.compare import compare_on_random_rooms, draw_group, time_group
 
 config = locus.open_run(run).config
 plt.rcParams["figure.dpi"] = 150
@@ -54,10 +54,9 @@ plt.rcParams["figure.dpi"] = 150
 # Rooms are drawn at random, as in Sec. III-A: 100 m by 100 m, with three obstacles, each a rectangle, an L or a T. *Candidates* are
 # places where the transmitter may be; here they are drawn uniformly from the free space.
 
-# %% tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Plan of a random room with three obstacles, the receiver with its heading, and 500 candidate positions"}} tags=["hide-input"]
 layout, pose, candidates = draw_group(config, 0, 500)
-figures.room_figure(layout, pose, candidates);
-
+figure = figures.room_figure(layout, pose, candidates)
 # %% [markdown]
 # *The receiver's arrow is the broadside of its array: it hears best along it. The first room that the seed gives, whatever it shows.*
 #
@@ -83,16 +82,15 @@ figures.room_figure(layout, pose, candidates);
 # %%
 twins = {name: locus.make_twin(name, config.radio, config.twin) for name in ("image", "sionna")}
 paths = {name: twin.trace(layout, pose, candidates) for name, twin in twins.items()}
-candidate = int((paths["image"].valid.sum("path") >= 6).argmax())
-paths["image"].isel(candidate=candidate, path=slice(6))[["aoa", "delay", "snr_db", "order"]].to_dataframe().round(9)
+candidate = int((paths["image"].valid.sum("path") >= 6).argmax("candidate"))
+figures.path_table(paths["image"].isel(candidate=candidate, path=slice(6)))
 
-# %% tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Left: rays from one candidate to the receiver, found by both twins. Right: angle of arrival against SNR of the same paths"}} tags=["hide-input"]
 one = {f"{name} twin": data.isel(candidate=candidate) for name, data in paths.items()}
-figures.ray_figure(layout, pose, one);
-
+figure = figures.ray_figure(layout, pose, one)
 # %% [markdown]
 # *Left: every ray leaves each wall at the angle at which it met it. Right: a circle with a cross in it is a path that both twins
-# found, at the same angle and strength. Paths from behind the array (beyond 90 degrees) are up to 30 dB weaker: the element that
+# found, at the same angle and strength. Colours count bounces, in both panels. Paths from behind the array (beyond 90 degrees) are up to 30 dB weaker: the element that
 # the paper uses, that of 3GPP TR 38.901, looks forward.*
 #
 # ## The whole room at once
@@ -100,20 +98,21 @@ figures.ray_figure(layout, pose, one);
 # Now a fine grid of candidates. Strength alone says little: large parts of the room have the same colour. It is the
 # combination of several paths that tells places apart, and on the right is how many there are.
 
-# %% tags=["hide-input"]
-grid = twins["image"].trace(layout, pose, layout.grid(map_points))
-strongest = grid.snr_db.isel(path=0).where(grid.valid.isel(path=0)).assign_attrs(units="dB", long_name="SNR of the strongest path")
-count = grid.valid.sum("path").assign_attrs(units="1", long_name="number of paths (at most 16 are kept)")
-figures.map_figure(layout, pose, [strongest, count], ["viridis", "cividis"]);
-
+# %% mystnb={"image": {"alt": "Two maps of the room: SNR of the strongest path, and number of paths"}} tags=["hide-input"]
+uncut = replace(config.twin, max_paths=64)
+grid = locus.make_twin("image", config.radio, uncut).trace(layout, pose, layout.grid(map_points))
+strongest = grid.snr_db.isel(path=0).where(grid.valid.isel(path=0))
+strongest = strongest.assign_attrs(units="dB", long_name="SNR of the strongest path")
+count = grid.valid.sum("path").assign_attrs(units="1", long_name="number of paths")
+figure = figures.map_figure(layout, pose, [strongest, count], ["viridis", "cividis"])
 # %% tags=["remove-cell"]
 glue("noise_dbm", 10 * math.log10(1e3 * config.radio.noise_power), display=False)
 glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 
 # %% [markdown]
-# *Left: the beam of the array, and behind it and behind obstacles deep shadow. Right: sharp edges run along the shadows of
-# corners, where a path appears or disappears.*
+# *Left: the beam of the array, and behind it and behind obstacles deep shadow; where it is white nothing arrives at all. Right:
+# sharp edges run along the shadows of corners, where a path appears or disappears. The 16 strongest are kept later on.*
 #
 # The transmitter sends 0 dBm at 12 GHz; the noise in 200 MHz, at a noise figure of 7 dB, is {glue:text}`noise_dbm:.1f` dBm. In this room
 # {glue:text}`above_noise:.0f` % of the grid has a path above the noise of a single sample, and {glue:text}`silent:.1f` % has no path at all.
@@ -147,30 +146,22 @@ glue("extra", check.extra, display=False)
 # %%
 from locus.twin.straightforward import StraightforwardTwin
 
-options = replace(config.twin, max_paths=64)
-contenders = {name: locus.make_twin(name, config.radio, options) for name in ("image", "sionna")}
-contenders["straightforward"] = StraightforwardTwin(config.radio, options)
+contenders = {name: locus.make_twin(name, config.radio, uncut) for name in ("image", "sionna")}
+contenders["straightforward"] = StraightforwardTwin(config.radio, uncut)
 num_candidates = config.twin_check.num_candidates
-seconds, missing = {}, {}
-for name, twin in contenders.items():
-    for index in (0, 1):  # the first room compiles, the second is timed
-        layout, pose, candidates = draw_group(config, index, num_candidates)
-        start = time.perf_counter()
-        found = twin.trace(layout, pose, candidates)
-        seconds[name] = time.perf_counter() - start
-    missing[name] = 100 * compare(layout, found, contenders["image"].trace(layout, pose, candidates)).missing_share
-    print(f"{name:16} {seconds[name]:8.3f} s   {missing[name]:.3f} % of the paths missing")
+times = pd.DataFrame({name: time_group(twin, config, num_candidates) for name, twin in contenders.items()}).T
+times.columns = ["seconds", "missing [%]"]
+times.round(4)
 
 # %% tags=["remove-cell"]
 glue("timed_candidates", num_candidates, display=False)
-glue("sionna_speedup", seconds["straightforward"] / seconds["sionna"], display=False)
-glue("image_speedup", seconds["straightforward"] / seconds["image"], display=False)
-glue("straightforward_missing", missing["straightforward"], display=False)
+for name in ("sionna", "image"):
+    glue(f"{name}_speedup", float(times.seconds["straightforward"] / times.seconds[name]), display=False)
+glue("straightforward_missing", float(times["missing [%]"]["straightforward"]), display=False)
 
 # %% [markdown]
 # For {glue:text}`timed_candidates` candidates our Sionna twin is {glue:text}`sionna_speedup:.0f` times as fast as the obvious way, the image twin
 # {glue:text}`image_speedup:.0f` times; and the obvious way misses {glue:text}`straightforward_missing:.2f` % of the paths. What makes the
-# difference: rays are shot from the receiver, which is one, and not from the candidates, which are many; they are shot in the
-# plane in which everything happens; positions are data and not constants that are compiled into the kernel; and Sionna's table of
+# difference: rays are shot only in the plane in which everything happens; positions are data and not constants that are compiled into the kernel; and Sionna's table of
 # chains already seen is indexed by the chain itself instead of by a hash, so that no two chains can be taken for each other.
 # `make bench` measures the same on several rooms and on all cores, `make check-twin` counts over 50 rooms.

@@ -21,8 +21,15 @@ def test_configuration_survives_a_round_trip(profile: str) -> None:
 
 
 def test_changes_from_the_command_line_reach_their_field() -> None:
-    config = load_config("quick", parse_changes(["room.size=80", "twin.refraction=true", "room.bent_side=[20, 30]", "seed=3"]))
-    assert (config.room.size, config.twin.refraction, config.room.bent_side, config.seed) == (80.0, True, (20.0, 30.0), 3)
+    config = load_config(
+        "quick", parse_changes(["room.size=80", "twin.refraction=true", "room.bent_side=[20, 30]", "seed=3"])
+    )
+    assert (config.room.size, config.twin.refraction, config.room.bent_side, config.seed) == (
+        80.0,
+        True,
+        (20.0, 30.0),
+        3,
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,5 +30,9 @@ def test_what_is_missing_fails_with_the_command_that_mends_it(
     monkeypatch.setattr(doctor, "_MIN_DISK", 1e9)
     assert main(["doctor"]) == 1
     failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAIL")]
-    assert ["sionna is not installed: make setup" in failed[0], "libllvm19" in failed[1], "make clean" in failed[2]] == [True] * 3
+    assert [
+        "sionna is not installed: make setup" in failed[0],
+        "libllvm19" in failed[1],
+        "make clean" in failed[2],
+    ] == [True] * 3
     assert len(failed) == 3

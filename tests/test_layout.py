@@ -49,7 +49,9 @@ def test_walls_close_around_the_free_space_and_have_it_on_their_left() -> None:
     walls = layout.walls
     along = walls[:, 2:] - walls[:, :2]
     assert np.hypot(*along.T).sum() == pytest.approx(layout.free_space.length)
-    left = (walls[:, :2] + walls[:, 2:]) / 2 + 1e-3 * np.column_stack([-along[:, 1], along[:, 0]]) / np.hypot(*along.T)[:, None]
+    left = (walls[:, :2] + walls[:, 2:]) / 2 + 1e-3 * np.column_stack([-along[:, 1], along[:, 0]]) / np.hypot(*along.T)[
+        :, None
+    ]
     assert layout.is_free(left, clearance=0).all()
 
 
@@ -67,7 +69,9 @@ def test_samples_are_uniform_in_the_free_space(rng: np.random.Generator) -> None
 def test_clearance_is_the_true_distance_to_walls() -> None:
     layout = Layout(shapely.box(0, 0, 10, 10), (shapely.box(4, 4, 6, 6),), clearance=0.5)
     diagonal = 0.5 / np.sqrt(2)
-    points = np.array([[0.5, 5], [0.499, 5], [6 + 1.001 * diagonal, 6 + 1.001 * diagonal], [6 + 0.99 * diagonal] * 2, [5, 5]])
+    points = np.array(
+        [[0.5, 5], [0.499, 5], [6 + 1.001 * diagonal, 6 + 1.001 * diagonal], [6 + 0.99 * diagonal] * 2, [5, 5]]
+    )
     assert layout.is_free(points).tolist() == [True, False, True, False, False]
 
 
@@ -106,9 +110,15 @@ SQUARE = shapely.box(0, 0, 10, 10)
     ("arguments", "message"),
     [
         ((BOWTIE,), r"Expected 'room' as a simple polygon, got Self-intersection"),
-        ((SQUARE, (shapely.Polygon([(1, 1), (3, 3), (3, 1), (1, 3)]),)), r"Expected 'obstacles\[0\]' as a simple polygon"),
+        (
+            (SQUARE, (shapely.Polygon([(1, 1), (3, 3), (3, 1), (1, 3)]),)),
+            r"Expected 'obstacles\[0\]' as a simple polygon",
+        ),
         ((SQUARE, (shapely.box(8, 8, 12, 12),)), r"Expected 'obstacles\[0\]' inside the room"),
-        ((SQUARE, (shapely.box(1, 1, 4, 4), shapely.box(3, 3, 6, 6))), r"do not overlap, got obstacles\[0\] and obstacles\[1\]"),
+        (
+            (SQUARE, (shapely.box(1, 1, 4, 4), shapely.box(3, 3, 6, 6))),
+            r"do not overlap, got obstacles\[0\] and obstacles\[1\]",
+        ),
         ((SQUARE, (), ("granite",)), r"Expected 'material' in \['asphalt_concrete', .*\], got 'granite'"),
         ((SQUARE, (), ("concrete", "wood")), r"Expected 'materials' with 1 names"),
         ((SQUARE.difference(shapely.box(4, 4, 5, 5)),), r"Expected 'room' without holes, got 1"),
@@ -151,7 +161,10 @@ NOT_A_NUMBER = {"type": "Polygon", "coordinates": [[[0, 0], [float("nan"), 0], [
         ([feature("room", POLYGON), feature("room", POLYGON)], r"Expected one feature with role 'room', got 2"),
         ([feature(None, POLYGON)], r"Expected 'role' of feature 0 in \['room', 'obstacle'\], got None"),
         ([feature("room", {"type": "Point", "coordinates": [0, 0]})], r"Expected a Polygon in feature 0"),
-        ([feature("room", {"type": "Polygon", "coordinates": [[[0, 0], [1, 1]]]})], r"Expected rings of at least three"),
+        (
+            [feature("room", {"type": "Polygon", "coordinates": [[[0, 0], [1, 1]]]})],
+            r"Expected rings of at least three",
+        ),
         ([feature("room", NOT_A_NUMBER)], r"Expected finite coordinates in 'room'"),
     ],
 )

@@ -34,7 +34,12 @@ def old_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("old")
     if shutil.which("apt-get") and shutil.which("dpkg-deb"):
         for package in ("libllvm15", "libllvm14", "libllvm16"):
-            if subprocess.run(["apt-get", "download", package], cwd=folder, capture_output=True, check=False).returncode == 0:
+            if (
+                subprocess.run(
+                    ["apt-get", "download", package], cwd=folder, capture_output=True, check=False
+                ).returncode
+                == 0
+            ):
                 subprocess.run(["dpkg-deb", "-x", str(next(folder.glob("*.deb"))), str(folder)], check=True)
                 return next(p for p in folder.rglob("libLLVM*") if p.is_file() and not p.is_symlink())
     pytest.skip("no libLLVM 14, 15 or 16 on this machine, and no way to get one")
@@ -66,7 +71,9 @@ def test_the_tested_version_is_preferred(unset: Path) -> None:
 @pytest.mark.parametrize("major", [14, 15, 16])
 def test_an_old_library_is_refused_when_the_twin_is_made(unset: Path, major: int) -> None:
     (unset / f"libLLVM-{major}.so.1").touch()
-    with pytest.raises(llvm.LLVMError, match=rf"got LLVM {major} .*aborts with this version.*apt-get install libllvm19"):
+    with pytest.raises(
+        llvm.LLVMError, match=rf"got LLVM {major} .*aborts with this version.*apt-get install libllvm19"
+    ):
         locus.make_twin("sionna")
 
 
@@ -115,16 +122,24 @@ def test_a_good_library_passes_the_trial(unset: Path, sionna: object, monkeypatc
 
 
 def test_a_real_old_library_does_not_abort_python(old_library: Path) -> None:
-    program = "import locus\ntry:\n    locus.make_twin('sionna')\nexcept locus.llvm.LLVMError as error:\n    print(error)"
+    program = (
+        "import locus\ntry:\n    locus.make_twin('sionna')\nexcept locus.llvm.LLVMError as error:\n    print(error)"
+    )
     environment = {**os.environ, llvm.VARIABLE: str(old_library)}
     child = subprocess.run(
-        [sys.executable, "-c", "import locus.llvm\n" + program], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", "import locus.llvm\n" + program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert child.returncode == 0, child.stderr
     assert "aborts with this version" in child.stdout
 
 
-def test_the_makefiles_check_says_which_library_or_fails(unset: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_makefiles_check_says_which_library_or_fails(
+    unset: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "argv", ["llvm"])
     assert llvm.main() == 1
     assert "apt-get install libllvm19" in capsys.readouterr().err

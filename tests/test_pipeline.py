@@ -31,7 +31,9 @@ def test_parameters_arrive_and_nothing_of_the_machine_is_kept(source: Path) -> N
 def test_a_failure_names_chapter_cell_and_error_and_keeps_what_ran(source: Path) -> None:
     source.write_text(HEAD + "# %%\nprint('so far')\n\n# %%\nraise ValueError('no such wall')\n")
     run = locus.open_run("smoke")
-    with pytest.raises(pipeline.ChapterError, match=r"Chapter 01_made_up failed in cell \d: ValueError: no such wall; see"):
+    with pytest.raises(
+        pipeline.ChapterError, match=r"Chapter 01_made_up failed in cell \d: ValueError: no such wall; see"
+    ):
         pipeline.execute(source, run)
     assert [path.name for path in run.notebooks.iterdir()] == ["01_made_up.failed.ipynb"]
     assert "so far" in (run.notebooks / "01_made_up.failed.ipynb").read_text()

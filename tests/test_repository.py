@@ -42,7 +42,9 @@ def test_conda_environment_takes_its_packages_from_the_lock() -> None:
 
 
 def test_ci_calls_make_test_and_nothing_else() -> None:
-    commands = [line for line in (ROOT / ".ci/run").read_text().splitlines() if line and not line.startswith(("#", "set", "cd"))]
+    commands = [
+        line for line in (ROOT / ".ci/run").read_text().splitlines() if line and not line.startswith(("#", "set", "cd"))
+    ]
     assert commands == ["exec make test"]
 
 

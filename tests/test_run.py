@@ -65,4 +65,5 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"locus {locus.__version__}\n"
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
-    assert all(word in capsys.readouterr().out for word in ("doctor", "reproduce", "book"))
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("doctor", "reproduce", "book"))

@@ -132,15 +132,18 @@ def test_refraction_lets_a_wave_through_walls() -> None:
     assert float(straight.delay) == pytest.approx(22 / SPEED_OF_LIGHT, rel=1e-6)
     assert int(straight.order) == 2
 
-    from sionna.rt.utils import itu_coefficients_single_layer_slab
-
     import mitsuba as mi
+    from sionna.rt.utils import itu_coefficients_single_layer_slab
 
     from locus.materials import permittivity
 
     eta = permittivity("wood", 12e9)
-    _, _, through, _ = itu_coefficients_single_layer_slab(1.0, mi.Complex2f(eta.real, eta.imag), 0.2, Radio().wavelength)
-    expected = Radio().wavelength / (4 * math.pi * 22) * 10 ** (8 / 20) * math.hypot(through.real[0], through.imag[0]) ** 2
+    _, _, through, _ = itu_coefficients_single_layer_slab(
+        1.0, mi.Complex2f(eta.real, eta.imag), 0.2, Radio().wavelength
+    )
+    expected = (
+        Radio().wavelength / (4 * math.pi * 22) * 10 ** (8 / 20) * math.hypot(through.real[0], through.imag[0]) ** 2
+    )
     assert abs(straight.gain.item()) == pytest.approx(expected, rel=1e-3)
 
 

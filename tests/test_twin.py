@@ -171,7 +171,9 @@ def test_depth_limits_the_number_of_bounces(twin: Twin, square: Layout, depth: i
 
 
 def test_a_shadow_without_any_path_is_all_padding(twin: Twin) -> None:
-    data = locus.make_twin(twin.name, options=TwinOptions(max_depth=0)).trace(WALLED, Pose(2, 5, 0), [[8, 5], [7.5, 5.2]])
+    data = locus.make_twin(twin.name, options=TwinOptions(max_depth=0)).trace(
+        WALLED, Pose(2, 5, 0), [[8, 5], [7.5, 5.2]]
+    )
     assert not data.valid.any()
     assert data.sizes["path"] == 16
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -11,7 +13,7 @@ from tqdm import tqdm
 
 from locus.config import Config
 from locus.layout import Layout, Pose
-from locus.twin import make_twin
+from locus.twin import Twin, make_twin
 from locus.twin.rays import corner_distance, ray_points, shortest_segment
 
 CORNER = 0.01
@@ -19,7 +21,7 @@ CORNER = 0.01
 SHORT = 0.05
 """Segments shorter than this [m] lose accuracy in Sionna's single precision; they are counted apart."""
 
-# Two entries are the same path if they have the same bounces and come this close: ten times the error allowed to a twin.
+# Two entries are one path if they have the same bounces and are this close: ten times the error allowed to a twin.
 _SAME_ANGLE = 1e-2
 _SAME_DELAY = 1e-10
 
@@ -45,12 +47,10 @@ class Comparison:
     """Path has a segment shorter than 5 cm."""
 
     def __add__(self, other: Comparison) -> Comparison:
-        counts = ("num_paths", "missing", "extra", "missing_at_corner", "extra_at_corner")
-        arrays = ("angle_error", "delay_error", "gain_error_db", "phase_error", "short")
-        return Comparison(
-            **{name: getattr(self, name) + getattr(other, name) for name in counts},
-            **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in arrays},
-        )
+        def join(mine: Any, theirs: Any) -> Any:
+            return mine + theirs if isinstance(mine, int) else np.concatenate([mine, theirs])
+
+        return Comparison(*(join(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)))
 
     @property
     def missing_share(self) -> float:
@@ -128,10 +128,24 @@ def compare(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Comparison:
 
 
 def draw_group(config: Config, index: int, num_candidates: int) -> tuple[Layout, Pose, NDArray[np.float64]]:
-    """Room, pose and random candidates number ``index`` of a comparison; they depend on the seed and the index alone."""
+    """Room, pose and random candidates number ``index`` of a comparison; they depend on seed and index alone."""
     rng = np.random.default_rng([config.seed, index])
     layout = Layout.random(rng, config.room)
     return layout, Pose.random(layout, rng), layout.sample(num_candidates, rng)
+
+
+def time_group(twin: Twin, config: Config, num_candidates: int) -> tuple[float, float]:
+    """Seconds that ``twin`` takes for one random room, and the share of paths [%] that it misses there.
+
+    Another room is traced before: the first one compiles.
+    """
+    twin.trace(*draw_group(config, 0, num_candidates))
+    layout, pose, candidates = draw_group(config, 1, num_candidates)
+    start = time.perf_counter()
+    found = twin.trace(layout, pose, candidates)
+    seconds = time.perf_counter() - start
+    exact = make_twin("image", twin.radio, twin.options).trace(layout, pose, candidates)
+    return seconds, 100 * compare(layout, found, exact).missing_share
 
 
 def compare_on_random_rooms(config: Config) -> Comparison:

@@ -1,7 +1,7 @@
 """The exact twin: images of the receiver in chains of walls, every specular path in the plane, in double precision.
 
-Beams first: the part of wall b that the image of the receiver in wall a can light through wall a is found by clipping, so
-that few chains of walls survive. Then each candidate in a beam is traced back to the receiver, and blocked segments drop.
+Beams first: the part of wall b that the image of the receiver in wall a can light through wall a is found by clipping,
+so that few chains of walls survive. Then each candidate in a beam is traced back to the receiver, past other walls.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class ImageTwin(Twin):
                 eta,
                 self.options.wall_thickness,
                 self.radio.wavelength,
-                source,
                 pose.heading,
                 candidates,
                 chains,
@@ -87,7 +86,7 @@ def _clip(low, high, at_start, at_end):
 
 @njit(cache=True)
 def _lit(walls, wall, image, last, aperture):
-    """Part of ``wall`` lit by ``image`` through ``aperture`` of wall ``last`` (-1: directly), as an interval of [0, 1]."""
+    """Part of ``wall`` lit by ``image`` through ``aperture`` of wall ``last`` (-1: directly), a part of [0, 1]."""
     ux, uy = walls[wall, 0], walls[wall, 1]
     vx, vy = walls[wall, 2], walls[wall, 3]
     ix, iy = image[0], image[1]
@@ -108,8 +107,8 @@ def _lit(walls, wall, image, last, aperture):
 def _beams(walls, source, max_depth):
     """Chains of walls that can carry a path from ``source``.
 
-    Returns the walls of each chain (beam, depth), -1 beyond its order; the images of the source (beam, depth + 1, 2), the
-    source itself first; and the lit part of the last wall (beam, 4).
+    Returns the walls of each chain (beam, depth), -1 beyond its order; the images of the source (beam, depth + 1, 2),
+    the source itself first; and the lit part of the last wall (beam, 4).
     """
     capacity = 256
     chains = np.full((capacity, max_depth), -1, dtype=np.int64)
@@ -153,7 +152,7 @@ def _blocked(walls, ax, ay, wall_a, bx, by, wall_b):
     """Whether a wall other than those that the ends lie on touches the segment a-b."""
     dx, dy = bx - ax, by - ay
     for w in range(len(walls)):
-        if w == wall_a or w == wall_b:
+        if w in (wall_a, wall_b):
             continue
         ux, uy, vx, vy = walls[w, 0], walls[w, 1], walls[w, 2], walls[w, 3]
         if _cross(dx, dy, ux - ax, uy - ay) * _cross(dx, dy, vx - ax, vy - ay) > 0.0:
@@ -179,7 +178,7 @@ def _in_beam(walls, last, image, aperture, x, y):
 
 @njit(cache=True)
 def _trace_back(walls, chain, order, images, x, y, points):
-    """Fill ``points`` (receiver, bounces, candidate) of the path to (x, y); False where it misses a wall or is blocked."""
+    """Fill ``points`` (receiver, bounces, candidate) of the path to (x, y); False if it misses a wall or is blocked."""
     points[0] = images[0]
     points[order + 1, 0], points[order + 1, 1] = x, y
     for bounce in range(order, 0, -1):
@@ -217,7 +216,7 @@ def _reflections(walls, eta, thickness, wavelength, chain, order, points):
 
 
 @njit(cache=True)
-def _paths(walls, eta, thickness, wavelength, source, heading, candidates, chains, images, apertures, max_paths):
+def _paths(walls, eta, thickness, wavelength, heading, candidates, chains, images, apertures, max_paths):
     """Strongest paths of each candidate: aoa, delay, gain and order, each (candidate, path)."""
     shape = (len(candidates), max_paths)
     aoa, delay = np.zeros(shape), np.zeros(shape)

@@ -34,19 +34,19 @@ def ray_points(layout: Layout, paths: xr.Dataset) -> NDArray[np.float64]:
         delay.ravel() * SPEED_OF_LIGHT,
         int(paths.attrs["max_depth"]) + 2,
     )
-    return points.reshape(*aoa.shape, *points.shape[1:])
+    return np.asarray(points.reshape(*aoa.shape, *points.shape[1:]))
 
 
 def shortest_segment(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Length of the shortest segment of each polyline [m]; repeated ends do not count."""
     length = np.hypot(*np.moveaxis(np.diff(points, axis=-2), -1, 0))
-    return np.where(length > 0, length, np.inf).min(axis=-1)
+    return np.asarray(np.where(length > 0, length, np.inf).min(axis=-1))
 
 
 def corner_distance(layout: Layout, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Least distance of each polyline to any corner of any wall [m]."""
     flat = points.reshape(-1, *points.shape[-2:])
-    return _corner_distance(flat, layout.corners).reshape(points.shape[:-2])
+    return np.asarray(_corner_distance(flat, layout.corners).reshape(points.shape[:-2]))
 
 
 @njit(cache=True)

@@ -1,10 +1,10 @@
 """The Sionna twin: Sionna RT's own path solver, asked in a way that is fast, complete and repeatable on a CPU.
 
-The solver shoots rays from one source, notes the chains of walls that they meet, and solves each chain exactly. Here the
-receiver is that source and all candidates are its targets (paths are reciprocal), and three things differ from plain use:
+The solver shoots rays from one source, notes the chains of walls that they meet, and solves each chain exactly. Here
+the receiver is that source and all candidates are its targets (paths are reciprocal). Unlike in plain use:
 
-- All rays are launched in the horizontal plane. Transmitter, receiver and walls make a planar problem, in which rays that
-  leave it only find again what others found.
+- All rays are launched in the horizontal plane. Transmitter, receiver and walls make a planar problem, in which rays
+  that leave the plane only find again what others found.
 - Chains already seen for a target are counted in a table. Sionna's index into it is a hash, and where two hashes meet a
   path is lost without a word (NVlabs/sionna#1172). Here the index is the chain itself, written as a number.
 - Dr.Jit runs on one thread: with more, the order of atomic operations changes the result. Use one process a core.
@@ -117,13 +117,14 @@ class _Scene(rt.Scene):  # type: ignore[misc]
         # Sionna counts its receivers; they may all be the same one.
         self._receivers = dict.fromkeys(range(len(x)), rt.Receiver("candidate", position=mi.Point3f(0.0)))
 
-    def targets(self, synthetic_array: bool, return_velocities: bool) -> tuple[Any, Any, Any, Any]:
+    def targets(self, *_: bool) -> tuple[Any, Any, Any, Any]:
+        """Positions, orientations, antenna offsets and velocities, as Sionna's solver asks for them."""
         zeros = dr.zeros(mi.Point3f, len(self._receivers))
         return self._candidates, zeros, mi.Point3f(zeros), mi.Vector3f(zeros)
 
 
 def make_scene(scene: Any, layout: Layout, radio: Radio, options: TwinOptions, wall_height: float) -> Any:
-    """Give an empty Sionna scene the walls, the carrier and single antennas: the receiver's element and an isotropic one."""
+    """Give an empty Sionna scene the walls, the carrier, the receiver's element and an isotropic transmitter."""
     scene.frequency = radio.carrier
     scene.tx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="tr38901", polarization="V")
     scene.rx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="iso", polarization="V")
@@ -141,7 +142,9 @@ def _wall_objects(layout: Layout, options: TwinOptions, height: float) -> list[A
         vertices[:, :2, :2] = walls.reshape(-1, 2, 2)
         vertices[:, 2:, :2] = walls.reshape(-1, 2, 2)[:, ::-1]
         vertices[:, :2, 2], vertices[:, 2:, 2] = -height / 2, height / 2
-        faces = 4 * np.arange(len(walls), dtype=np.uint32)[:, np.newaxis] + np.array([0, 1, 2, 0, 2, 3], dtype=np.uint32)
+        faces = 4 * np.arange(len(walls), dtype=np.uint32)[:, np.newaxis] + np.array(
+            [0, 1, 2, 0, 2, 3], dtype=np.uint32
+        )
         mesh = mi.Mesh(f"{name}-walls", 4 * len(walls), 2 * len(walls))
         parameters = mi.traverse(mesh)
         parameters["vertex_positions"] = mi.Float(vertices.ravel())
@@ -177,7 +180,8 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
         self._first = _FIRST_WALL if options.refraction or options.diffraction else 1
         self._walls.first = self._first
         self._table_size = options.table_size
-        return max(1, options.table_size // (self._first + self._walls.num_planes) ** options.max_depth)
+        chains: int = (self._first + self._walls.num_planes) ** options.max_depth
+        return max(1, options.table_size // chains)
 
     def __call__(self, **arguments: Any) -> Any:
         with self._instead_of_sionnas(dr.width(arguments["tgt_positions"])):
@@ -221,7 +225,9 @@ class _WallNumber:
     def __init__(self, walls: NDArray[np.float64]) -> None:
         along = walls[:, 2:] - walls[:, :2]
         normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.hypot(*along.T)[:, np.newaxis]
-        normal *= np.where((normal[:, 1] < -1e-9) | ((np.abs(normal[:, 1]) <= 1e-9) & (normal[:, 0] < 0)), -1, 1)[:, None]
+        normal *= np.where((normal[:, 1] < -1e-9) | ((np.abs(normal[:, 1]) <= 1e-9) & (normal[:, 0] < 0)), -1, 1)[
+            :, None
+        ]
         planes = np.column_stack([normal, (normal * walls[:, :2]).sum(axis=1)])
         unique: list[NDArray[np.float64]] = []
         for plane in planes:
@@ -232,7 +238,7 @@ class _WallNumber:
         self._end = mi.UInt(self.num_planes)
         dr.make_opaque(self._end)
 
-    @dr.syntax  # type: ignore[untyped-decorator]
+    @dr.syntax
     def __call__(self, normal: Any, position: Any) -> Any:
         least, nearest, plane = mi.Float(dr.inf), mi.UInt(0), mi.UInt(0)
         while plane < self._end:

@@ -1,4 +1,4 @@
-"""Sionna used as its tutorials use it: the yardstick that the Sionna twin is measured against, for speed and completeness."""
+"""Sionna used as its tutorials use it: the yardstick for the speed and the completeness of the Sionna twin."""
 
 from __future__ import annotations
 

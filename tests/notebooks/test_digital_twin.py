@@ -22,7 +22,7 @@ def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
             assert output.get("name") != "stderr", output.text
             name = output.get("metadata", {}).get("scrapbook", {}).get("name")
             if name:
-                values[name] = float(output.data["text/plain"])
+                values[name] = float(output.data["application/papermill.record/text/plain"])
     return values
 
 
@@ -31,7 +31,8 @@ def test_link_budget(glued: dict[str, float]) -> None:
 
 
 def test_the_room_has_light_and_shadow(glued: dict[str, float]) -> None:
-    # At 12 GHz a path of unit gain reaches the noise at 313 m; 8 dBi ahead and -22 dBi behind move that to 790 m and 25 m.
+    # At 12 GHz an isotropic element hears a free-space path above the noise up to 31 m; 8 dBi ahead make that 79 m,
+    # -22 dBi behind 2.5 m. So most of a 100 m room lies below the noise of one sample, and a good part above it.
     assert 5 < glued["above_noise"] < 80
     assert glued["silent"] < 25
 

@@ -1,0 +1,95 @@
+"""The book as people meet it: built from a smoke run, behind a plain web server, in a real browser."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from browser import MEND, find_browser
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import locus
+from locus import book, pipeline
+
+PAGES = ["book/intro.html", "book/chapters/01_digital_twin.html"]
+HARMLESS = ("THEBE_JS_URL", "Got invalid theme mode")  # the theme's own
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the built book."""
+    folder = tmp_path_factory.mktemp("book")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(folder / "data"))
+        run = locus.open_run("smoke")
+        pipeline.reproduce(run)
+        index = book.build(run, folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=index.parent)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = find_browser()
+    assert path, MEND
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=[1280, 390], ids=["desktop", "phone"])
+def page(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:
+    page = chromium.new_page(viewport={"width": request.param, "height": 900})
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_whole_and_asks_no_other_host(site: str, page: Page, name: str) -> None:
+    asked: list[str] = []
+    failed: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: failed.append(request.url))
+    page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    response = page.goto(f"{site}/{name}", wait_until="networkidle")
+    assert response is not None
+    assert response.ok
+    assert [url for url in asked if not url.startswith((site, "data:", "blob:"))] == []
+    assert failed == []
+    assert [error for error in errors if not any(word in error for word in HARMLESS)] == []
+    assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
+    sideways = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert sideways <= 0
+
+
+def test_chapter_shows_its_figures_mathematics_and_run(site: str, page: Page) -> None:
+    page.goto(f"{site}/{PAGES[1]}", wait_until="networkidle")
+    images = page.locator("article img")
+    assert images.count() == 3
+    assert all(len(images.nth(i).get_attribute("alt") or "") > 20 for i in range(3))
+    assert page.locator("mjx-container").count() >= 6
+    assert page.locator("mjx-merror").count() == 0
+    assert page.get_by_text("This page shows the run smoke").is_visible()
+    text = page.locator("article").inner_text()
+    assert "glue" not in text.split("import")[-1].split("Is the twin complete?")[-1]
+    assert "the noise in 200 MHz, at a noise figure of 7 dB, is -84.0 dBm" in text
+
+
+def test_front_page_leads_to_the_chapter(site: str, page: Page) -> None:
+    page.goto(site, wait_until="networkidle")
+    page.locator("article").get_by_role("link", name="The digital twin").click()
+    assert "The digital twin" in page.title()
