@@ -1,5 +1,6 @@
 """The repository itself: it names no machine and no registry, and its files fit together."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -71,3 +72,13 @@ def test_chapters_are_in_the_table_of_contents() -> None:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
     listed = [chapter["file"] for chapter in toc["chapters"]]
     assert [name for name in listed if "chapters/" in name] == [f"book/chapters/{path.stem}" for path in NOTEBOOKS]
+
+
+def test_readme_shows_what_the_benchmark_wrote() -> None:
+    results = json.loads((ROOT / "benchmarks/results.json").read_text())["twin"]
+    readme = (ROOT / "README.md").read_text()
+    for name in ("straightforward", "sionna", "image"):
+        seconds, times, missing = (
+            results[name][key] for key in ("seconds_per_group", "times_as_fast", "missing_percent")
+        )
+        assert f"| {name} | {seconds:.3f} | {times:.0f} | {missing:.3f} % |" in readme
