@@ -28,7 +28,7 @@ $(READY): pyproject.toml requirements.lock
 
 # Only targets that trace with Sionna need libLLVM.
 llvm: $(READY)
-	@$(BIN)/python -m locus.llvm --quiet || { $(as_root) && $(call apt,libllvm19) && $(BIN)/python -m locus.llvm; } || \
+	@$(BIN)/python -m locus.llvm --quiet || { $(as_root) && $(call apt,libllvm19 libatomic1) && $(BIN)/python -m locus.llvm; } || \
 	  { $(BIN)/python -m locus.llvm; exit 1; }
 
 chromium: $(READY)

@@ -12,10 +12,13 @@ from record import record
 
 import locus
 from locus import Config, Radio, Twin, TwinOptions
-from locus.twin.compare import Comparison, compare, draw_group
+from locus.config import TwinCheck
+from locus.groups import draw
+from locus.twin.compare import Comparison, compare
 
 OPTIONS = TwinOptions(max_paths=64)
 NUM_CANDIDATES = 500
+CONFIG = Config(twin_check=TwinCheck(num_candidates=NUM_CANDIDATES))
 
 
 def make(name: str) -> Twin:
@@ -30,7 +33,7 @@ def make(name: str) -> Twin:
 def trace_groups(name: str, indices: list[int]) -> tuple[float, float, Comparison]:
     """Start and end of tracing these groups, the first group (which compiles) not counted; and what is missing."""
     twin, exact = make(name), locus.make_twin("image", options=OPTIONS)
-    groups = [draw_group(Config(), index, NUM_CANDIDATES) for index in indices]
+    groups = [draw(CONFIG, "check", index) for index in indices]
     twin.trace(*groups[0])
     start = time.time()
     found = [twin.trace(*group) for group in groups[1:]]

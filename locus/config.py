@@ -16,6 +16,7 @@ import yaml
 
 BOLTZMANN = 1.380649e-23
 SPEED_OF_LIGHT = 299_792_458.0
+BACKENDS = ("sionna", "image")
 
 
 def check_range(name: str, value: float, low: float, high: float = float("inf"), *, open_low: bool = False) -> None:
@@ -118,6 +119,10 @@ class TwinOptions:
     """Paths through walls (Sionna only)."""
     diffraction: bool = False
     """Paths around corners, first order (Sionna only)."""
+    train: str = "image"
+    """Backend of the train and test splits."""
+    evaluation: str = "sionna"
+    """Backend of the evaluation splits."""
     num_rays: int = 5000
     """Rays that Sionna shoots from the receiver to discover chains of walls."""
     table_size: int = 16_777_216
@@ -127,6 +132,9 @@ class TwinOptions:
         check_range("twin.max_depth", self.max_depth, 0)
         check_range("twin.max_paths", self.max_paths, 1)
         check_range("twin.wall_thickness", self.wall_thickness, 0.0, open_low=True)
+        for name in ("train", "evaluation"):
+            if getattr(self, name) not in BACKENDS:
+                raise ValueError(f"Expected 'twin.{name}' in {list(BACKENDS)}, got {getattr(self, name)!r}")
         check_range("twin.num_rays", self.num_rays, 2)
         check_range("twin.table_size", self.table_size, 1)
 
@@ -144,6 +152,48 @@ class TwinCheck:
 
 
 @dataclass(frozen=True)
+class Training:
+    """Sizes of the train and test splits (Sec. III-A)."""
+
+    num_layouts: int = 8000
+    num_test_layouts: int = 2000
+    num_candidates: int = 500
+    """Random candidates a layout."""
+
+    def __post_init__(self) -> None:
+        check_range("training.num_layouts", self.num_layouts, 1)
+        check_range("training.num_test_layouts", self.num_test_layouts, 1)
+        check_range("training.num_candidates", self.num_candidates, 1)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Sizes of Eval Random and Eval Grid (Sec. III-A)."""
+
+    num_layouts: int = 2000
+    num_candidates: int = 1000
+    """Random candidates a layout of Eval Random."""
+    num_grid_candidates: int = 696
+    """Points of the grid that are kept for a layout of Eval Grid."""
+
+    def __post_init__(self) -> None:
+        check_range("evaluation.num_layouts", self.num_layouts, 1)
+        check_range("evaluation.num_candidates", self.num_candidates, 1)
+        check_range("evaluation.num_grid_candidates", self.num_grid_candidates, 1)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How stores of many groups are cut."""
+
+    block: int = 20
+    """Groups that are computed, stored and checked as one: what is lost at most when a run is killed."""
+
+    def __post_init__(self) -> None:
+        check_range("storage.block", self.block, 1)
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings of a run."""
 
@@ -152,9 +202,17 @@ class Config:
     radio: Radio = field(default_factory=Radio)
     twin: TwinOptions = field(default_factory=TwinOptions)
     twin_check: TwinCheck = field(default_factory=TwinCheck)
+    training: Training = field(default_factory=Training)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    storage: Storage = field(default_factory=Storage)
 
     def __post_init__(self) -> None:
         check_range("seed", self.seed, 0)
+        kept, feasible = self.evaluation.num_grid_candidates, self.room.min_feasible
+        if kept > feasible:
+            raise ValueError(
+                f"Expected 'evaluation.num_grid_candidates' at most 'room.min_feasible' = {feasible}, got {kept}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dictionary, ready for YAML."""

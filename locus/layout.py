@@ -20,6 +20,9 @@ from locus.materials import check_material
 
 RECIPE = 1
 
+MIN_DISTANCE = 0.01
+"""Least distance [m] of a candidate or the receiver to a wall, and between both: Sionna drops shorter segments."""
+
 _MAX_DRAWS = 10_000
 
 
@@ -130,7 +133,7 @@ class Layout:
 
     def is_free(self, points: ArrayLike, clearance: float | None = None) -> NDArray[np.bool_]:
         """Which of ``points`` (n, 2) lie in free space, at least ``clearance`` from every wall."""
-        xy = _check_points("points", points)
+        xy = check_points("points", points)
         distance = shapely.distance(shapely.points(xy), self.free_space.boundary)
         far = distance >= (self.clearance if clearance is None else clearance)
         return np.asarray(shapely.contains_xy(self.free_space, xy[:, 0], xy[:, 1]) & far)
@@ -209,7 +212,7 @@ def _features(collection: Any) -> Iterator[tuple[int, Polygon, dict[str, Any]]]:
         yield i, polygon, feature.get("properties") or {}
 
 
-def _check_points(name: str, points: ArrayLike) -> NDArray[np.float64]:
+def check_points(name: str, points: ArrayLike) -> NDArray[np.float64]:
     """Points as a finite float array (n, 2) with n > 0."""
     xy = np.asarray(points, dtype=float)
     if xy.ndim != 2 or xy.shape[1] != 2 or len(xy) == 0:

@@ -1,10 +1,12 @@
 """Finds a libLLVM that Dr.Jit can use, so that a wrong one is a Python error here and not an abort there.
 
-Dr.Jit 1.5 aborts the whole process at the first solve with LLVM 14, 15 and 16, and does not accept 13 or older.
+Dr.Jit 1.5 aborts the whole process at the first solve with LLVM 14, 15 and 16, and does not accept 13 or older. It is
+also linked to libatomic, which a minimal Debian does not have.
 """
 
 from __future__ import annotations
 
+import ctypes
 import glob
 import hashlib
 import json
@@ -24,6 +26,7 @@ MEND = (
 
 _GOOD = 19  # tested in this project
 _NEWEST_BAD = 16
+_LIBATOMIC = "libatomic.so.1"
 _PLACES = (
     "{prefix}/lib/libLLVM*",
     "/usr/lib/*-linux-gnu*/libLLVM*",
@@ -77,6 +80,7 @@ def require() -> Library:
     Raises:
         LLVMError: there is none that works; the message says how to get one.
     """
+    _require_libatomic()
     chosen = os.environ.get(VARIABLE)
     if chosen:
         path = Path(chosen)
@@ -95,6 +99,17 @@ def require() -> Library:
             return library
         refused.append(f"{library}: {reason}")
     raise LLVMError(f"Expected a libLLVM that Dr.Jit can use, got {'; '.join(refused) or 'none'}. To get one: {MEND}")
+
+
+def _require_libatomic() -> None:
+    if sys.platform == "linux":
+        try:
+            ctypes.CDLL(_LIBATOMIC)
+        except OSError:
+            raise LLVMError(
+                f"Expected {_LIBATOMIC}, which Dr.Jit is linked to, got none; as root 'apt-get install libatomic1' "
+                "(Debian, Ubuntu), 'dnf install libatomic', or 'conda install -c conda-forge libgcc'"
+            ) from None
 
 
 def _major(path: Path) -> int | None:

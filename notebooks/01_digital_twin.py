@@ -36,7 +36,8 @@ from myst_nb import glue
 
 import locus
 from locus import figures
-from locus.twin.compare import compare_on_random_rooms, draw_group, time_group
+from locus.groups import draw
+from locus.twin.compare import compare_on_random_rooms, time_group
 
 config = locus.open_run(run).config
 plt.rcParams["figure.dpi"] = 150
@@ -55,7 +56,7 @@ plt.rcParams["figure.dpi"] = 150
 # places where the transmitter may be; here they are drawn uniformly from the free space.
 
 # %% mystnb={"image": {"alt": "Plan of a random room with three obstacles, the receiver with its heading, and 500 candidate positions"}} tags=["hide-input"]
-layout, pose, candidates = draw_group(config, 0, 500)
+layout, pose, candidates = draw(config, "test", 0)
 figure = figures.room_figure(layout, pose, candidates)
 # %% [markdown]
 # *The receiver's arrow is the broadside of its array: it hears best along it. The first room that the seed gives, whatever it shows.*
@@ -148,13 +149,12 @@ from locus.twin.straightforward import StraightforwardTwin
 
 contenders = {name: locus.make_twin(name, config.radio, uncut) for name in ("image", "sionna")}
 contenders["straightforward"] = StraightforwardTwin(config.radio, uncut)
-num_candidates = config.twin_check.num_candidates
-times = pd.DataFrame({name: time_group(twin, config, num_candidates) for name, twin in contenders.items()}).T
+times = pd.DataFrame({name: time_group(twin, config) for name, twin in contenders.items()}).T
 times.columns = ["seconds", "missing [%]"]
 times.round(4)
 
 # %% tags=["remove-cell"]
-glue("timed_candidates", num_candidates, display=False)
+glue("timed_candidates", config.twin_check.num_candidates, display=False)
 for name in ("sionna", "image"):
     glue(f"{name}_speedup", float(times.seconds["straightforward"] / times.seconds[name]), display=False)
 glue("straightforward_missing", float(times["missing [%]"]["straightforward"]), display=False)

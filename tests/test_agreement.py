@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import locus
 from locus import Config, Layout, Pose, Twin, TwinOptions
 from locus.config import TwinCheck
-from locus.twin.compare import Comparison, compare, compare_on_random_rooms, draw_group
+from locus.groups import draw
+from locus.twin.compare import Comparison, compare, compare_on_random_rooms
 
 
 def assert_accurate(check: Comparison) -> None:
@@ -42,7 +43,7 @@ def test_sionna_is_complete_and_accurate_on_random_rooms(request: pytest.Fixture
 
 def test_comparison_sees_what_is_wrong(image: Twin) -> None:
     """The judge is judged: a path removed, one added, one turned, one weakened, one twice."""
-    layout, pose, candidates = draw_group(Config(), 0, 50)
+    layout, pose, candidates = draw(Config(twin_check=TwinCheck(num_candidates=50)), "check", 0)
     exact = locus.make_twin("image", options=TwinOptions(max_paths=40)).trace(layout, pose, candidates)
     assert (check := compare(layout, exact, exact)).missing == check.extra == 0
     assert check.gain_error_db.max() < 1e-12

@@ -82,6 +82,12 @@ def test_no_library_at_all_says_how_to_get_one(unset: Path) -> None:
         locus.make_twin("sionna")
 
 
+def test_a_machine_without_libatomic_is_told(unset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm, "_LIBATOMIC", "libatomic.so.0")
+    with pytest.raises(llvm.LLVMError, match=r"linked to, got none; as root 'apt-get install libatomic1'"):
+        locus.make_twin("sionna")
+
+
 def test_the_image_twin_needs_no_library(unset: Path) -> None:
     assert locus.make_twin("image").name == "image"
 

@@ -10,13 +10,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from locus.config import Radio, TwinOptions
-from locus.layout import Layout, Pose, _check_points
+from locus.layout import MIN_DISTANCE, Layout, Pose, check_points
 from locus.materials import permittivity
 
 RECIPE = 1
-
-MIN_DISTANCE = 0.01
-"""Least distance [m] of a candidate or the receiver to a wall, and between both: Sionna drops shorter segments."""
 
 
 class PathArrays(NamedTuple):
@@ -52,7 +49,7 @@ class Twin(ABC):
         Raises:
             ValueError: a position is not in free space, or a material is not defined at the carrier.
         """
-        xy = _check_points("candidates", candidates)
+        xy = check_points("candidates", candidates)
         _check_free(layout, "pose", np.array([[pose.x, pose.y]]))
         _check_free(layout, "candidates", xy)
         distance = np.hypot(xy[:, 0] - pose.x, xy[:, 1] - pose.y)

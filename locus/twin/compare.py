@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from locus.config import Config
-from locus.layout import Layout, Pose
+from locus.groups import draw
+from locus.layout import Layout
 from locus.twin import Twin, make_twin
 from locus.twin.rays import corner_distance, ray_points, shortest_segment
 
@@ -127,20 +128,13 @@ def compare(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Comparison:
     )
 
 
-def draw_group(config: Config, index: int, num_candidates: int) -> tuple[Layout, Pose, NDArray[np.float64]]:
-    """Room, pose and random candidates number ``index`` of a comparison; they depend on seed and index alone."""
-    rng = np.random.default_rng([config.seed, index])
-    layout = Layout.random(rng, config.room)
-    return layout, Pose.random(layout, rng), layout.sample(num_candidates, rng)
-
-
-def time_group(twin: Twin, config: Config, num_candidates: int) -> tuple[float, float]:
+def time_group(twin: Twin, config: Config) -> tuple[float, float]:
     """Seconds that ``twin`` takes for one random room, and the share of paths [%] that it misses there.
 
     Another room is traced before: the first one compiles.
     """
-    twin.trace(*draw_group(config, 0, num_candidates))
-    layout, pose, candidates = draw_group(config, 1, num_candidates)
+    twin.trace(*draw(config, "check", 0))
+    layout, pose, candidates = draw(config, "check", 1)
     start = time.perf_counter()
     found = twin.trace(layout, pose, candidates)
     seconds = time.perf_counter() - start
@@ -154,7 +148,7 @@ def compare_on_random_rooms(config: Config) -> Comparison:
     sionna, exact = (make_twin(name, config.radio, options) for name in ("sionna", "image"))
     total = None
     for index in tqdm(range(config.twin_check.num_layouts), desc="rooms", disable=None):
-        layout, pose, candidates = draw_group(config, index, config.twin_check.num_candidates)
+        layout, pose, candidates = draw(config, "check", index)
         one = compare(layout, sionna.trace(layout, pose, candidates), exact.trace(layout, pose, candidates))
         total = one if total is None else total + one
     assert total is not None  # twin_check.num_layouts is at least 1
