@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 import locus
+from locus.config import BACKENDS, parse_changes
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -17,9 +19,16 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("doctor", help="say what this machine lacks, and how to mend it")
 
     reproduce = commands.add_parser("reproduce", help="execute the chapters with papermill")
-    reproduce.add_argument("--profile", default="quick", help="settings to start from (default: %(default)s)")
-    reproduce.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="change a setting")
+    _add_settings(reproduce)
     reproduce.add_argument("--only", metavar="NN", help="just the chapter whose name begins so")
+
+    build = commands.add_parser("build", help="trace the candidate libraries, or what is missing of them")
+    build.add_argument("splits", nargs="+", metavar="SPLIT", help="train, test, eval_random or eval_grid")
+    _add_settings(build)
+    build.add_argument("--twin", choices=BACKENDS, help="trace with this twin (default: as the settings say)")
+    build.add_argument("--workers", type=int, metavar="N", help="local processes (default: one a core)")
+    build.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead, like tcp://10.0.0.1:8786")
+    build.add_argument("--dry-run", action="store_true", help="say how long it would take and how much disk")
 
     book = commands.add_parser("book", help="build the book from a run's executed chapters")
     book.add_argument("--run", default="quick", help="run to show (default: %(default)s)")
@@ -33,6 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", default="quick", help="settings to start from (default: %(default)s)")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="change a setting")
+
+
 def _call(options: argparse.Namespace) -> int:
     if options.command == "doctor":
         from locus import doctor
@@ -40,11 +54,34 @@ def _call(options: argparse.Namespace) -> int:
         return doctor.main()
     if options.command == "reproduce":
         from locus import pipeline
-        from locus.config import parse_changes
 
         pipeline.reproduce(locus.open_run(options.profile, parse_changes(options.set)), options.only)
         return 0
+    if options.command == "build":
+        return _build(options)
     from locus import book
 
     print(f"Open {book.build(locus.open_run(options.run), options.out)}")
+    return 0
+
+
+def _build(options: argparse.Namespace) -> int:
+    from locus import dataset
+
+    changes = parse_changes(options.set)
+    if options.twin:
+        changes |= {"twin.train": options.twin, "twin.evaluation": options.twin}
+    run = locus.open_run(options.profile, changes)
+    libraries = [dataset.Library(run, split) for split in options.splits]
+    if options.dry_run:
+        workers = options.workers or os.cpu_count() or 1
+        for library in libraries:
+            minutes = library.estimate_seconds(workers) / 60
+            print(
+                f"{library.split} of run {run.name}: {len(library.todo())} of {library.num_blocks} blocks to do, "
+                f"about {minutes:.1f} minutes on {workers} workers, at most {library.max_bytes / 2**30:.2f} GiB"
+            )
+        return 0
+    run.save()
+    dataset.build(libraries, options.workers, options.scheduler)
     return 0

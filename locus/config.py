@@ -6,6 +6,7 @@ Lengths in metres, angles in radians, frequencies in hertz, powers in dBm or dB.
 from __future__ import annotations
 
 import dataclasses
+import math
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -103,6 +104,11 @@ class Radio:
         """Noise power in the bandwidth, per sample and antenna [W]."""
         noise_figure = 10 ** (self.noise_figure_db / 10)
         return float(BOLTZMANN * self.temperature * self.bandwidth * noise_figure)
+
+    @property
+    def noise_power_dbm(self) -> float:
+        """Noise power in the bandwidth, per sample and antenna [dBm]."""
+        return 10 * math.log10(self.noise_power) + 30
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,24 @@ import yaml
 
 from locus.config import Config, load_config, profile_names
 
-_RECORDED = ("locus-dt", "drjit", "mitsuba", "numba", "numpy", "shapely", "sionna", "sionna-rt", "torch", "xarray")
+_RECORDED = (
+    "locus-dt",
+    "drjit",
+    "mitsuba",
+    "numba",
+    "numpy",
+    "shapely",
+    "sionna",
+    "sionna-rt",
+    "torch",
+    "xarray",
+    "zarr",
+)
+
+
+def versions() -> dict[str, str]:
+    """Versions to record beside results."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _RECORDED}}
 
 
 def repository() -> Path:
@@ -57,10 +74,7 @@ class Run:
 
     def save(self) -> None:
         """Write run.yml: configuration and versions."""
-        content = {
-            "config": self.config.to_dict(),
-            "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED}},
-        }
+        content = {"config": self.config.to_dict(), "versions": versions()}
         write_text(self.path / "run.yml", yaml.safe_dump(content, sort_keys=False))
 
 

@@ -27,7 +27,6 @@ run = "quick"
 map_points = 101  # points per axis of the maps
 
 # %%
-import math
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -107,7 +106,7 @@ strongest = strongest.assign_attrs(units="dB", long_name="SNR of the strongest p
 count = grid.valid.sum("path").assign_attrs(units="1", long_name="number of paths")
 figure = figures.map_figure(layout, pose, [strongest, count], ["viridis", "cividis"])
 # %% tags=["remove-cell"]
-glue("noise_dbm", 10 * math.log10(1e3 * config.radio.noise_power), display=False)
+glue("noise_dbm", config.radio.noise_power_dbm, display=False)
 glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -14,6 +14,25 @@ from locus.layout import MIN_DISTANCE, Layout, Pose, check_points
 from locus.materials import permittivity
 
 RECIPE = 1
+
+
+ATTRIBUTES = {
+    name: {"units": units, "long_name": meaning}
+    for name, units, meaning in (
+        ("aoa", "rad", "angle of arrival relative to the heading"),
+        ("delay", "s", "absolute delay"),
+        ("gain", "1", "complex gain at antenna 0"),
+        ("snr_db", "dB", "SNR per sample and antenna"),
+        ("order", "1", "number of bounces"),
+        ("valid", "1", "path is real, not padding"),
+        ("x", "m", "x of the candidate"),
+        ("y", "m", "y of the candidate"),
+        ("rx_x", "m", "x of the receiver"),
+        ("rx_y", "m", "y of the receiver"),
+        ("rx_heading", "rad", "broadside direction of the receiver"),
+    )
+}
+"""Units and meaning of every variable of a path set."""
 
 
 class PathArrays(NamedTuple):
@@ -67,30 +86,30 @@ class Twin(ABC):
         """Paths of checked candidates."""
 
     def _label(self, pose: Pose, candidates: NDArray[np.float64], paths: PathArrays) -> xr.Dataset:
-        valid = paths.order >= 0
-        power = self.radio.tx_power * np.abs(paths.gain) ** 2 / self.radio.noise_power
-        snr_db = np.full(power.shape, -np.inf)
-        np.log10(power, out=snr_db, where=valid)
-        snr_db *= 10
         dims = ("candidate", "path")
-        return xr.Dataset(
-            {
-                "aoa": (dims, paths.aoa, {"units": "rad", "long_name": "angle of arrival relative to the heading"}),
-                "delay": (dims, paths.delay, {"units": "s", "long_name": "absolute delay"}),
-                "gain": (dims, paths.gain, {"units": "1", "long_name": "complex gain at antenna 0"}),
-                "snr_db": (dims, snr_db, {"units": "dB", "long_name": "SNR per sample and antenna"}),
-                "order": (dims, paths.order, {"units": "1", "long_name": "number of bounces"}),
-                "valid": (dims, valid, {"units": "1", "long_name": "path is real, not padding"}),
-            },
+        data = xr.Dataset(
+            {name: (dims, values) for name, values in paths._asdict().items()},
             coords={
-                "x": ("candidate", candidates[:, 0], {"units": "m", "long_name": "x of the candidate"}),
-                "y": ("candidate", candidates[:, 1], {"units": "m", "long_name": "y of the candidate"}),
-                "rx_x": ((), pose.x, {"units": "m", "long_name": "x of the receiver"}),
-                "rx_y": ((), pose.y, {"units": "m", "long_name": "y of the receiver"}),
-                "rx_heading": ((), pose.heading, {"units": "rad", "long_name": "broadside direction of the receiver"}),
+                "x": ("candidate", candidates[:, 0]),
+                "y": ("candidate", candidates[:, 1]),
+                "rx_x": pose.x,
+                "rx_y": pose.y,
+                "rx_heading": pose.heading,
             },
             attrs={"twin": self.name, "max_depth": self.options.max_depth},
         )
+        data["valid"] = data.order >= 0
+        for name in data.variables:
+            data[name].attrs = dict(ATTRIBUTES[str(name)])
+        data["snr_db"] = snr_db(data.gain, self.radio)
+        return data
+
+
+def snr_db(gain: xr.DataArray, radio: Radio) -> xr.DataArray:
+    """SNR per sample and antenna of a path gain [dB]; -inf where the gain is zero. Lazy where ``gain`` is."""
+    magnitude = abs(gain)
+    decibels: Any = 20 * np.log10(magnitude.where(magnitude > 0)) + radio.tx_power_dbm - radio.noise_power_dbm
+    return xr.DataArray(decibels.fillna(-np.inf).assign_attrs(ATTRIBUTES["snr_db"]))
 
 
 def _check_free(layout: Layout, name: str, points: NDArray[np.float64]) -> None:

@@ -1,0 +1,71 @@
+"""Workers: a number of local processes or a scheduler's address in, a Dask client out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from distributed import Client, LocalCluster, as_completed
+
+_POOLS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@contextmanager
+def connect(num_workers: int | None = None, scheduler: str | None = None) -> Iterator[Client]:
+    """Client of ``num_workers`` local processes (one a core if missing), or of the scheduler at an address.
+
+    Each worker uses one thread: two such workers do twice the work of one, and Sionna repeats itself.
+
+    Raises:
+        ValueError: both are given, or a number below one.
+        OSError: no scheduler answers at the address.
+    """
+    if num_workers is not None and scheduler is not None:
+        raise ValueError("Expected 'workers' or 'scheduler', got both")
+    if num_workers is not None and num_workers < 1:
+        raise ValueError(f"Expected 'workers' in [1, inf), got {num_workers}")
+    if scheduler is not None:
+        with Client(scheduler, timeout=10, set_as_default=False) as client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=num_workers or os.cpu_count(),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            env=dict.fromkeys(_POOLS, "1"),
+            memory_limit=0,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def each(client: Client, function: Callable[..., Any], items: list[Any], *arguments: Any) -> Iterator[tuple[Any, Any]]:
+    """Pairs of an item and ``function(item, *arguments)`` as they are finished.
+
+    A few items a worker are under way at a time, so that the results that wait here stay few.
+    """
+    waiting = iter(items)
+    ahead = 2 * max(1, len(client.nthreads()))
+    under_way = {}
+    completed = as_completed(loop=client.loop)
+
+    def submit() -> None:
+        for item in waiting:
+            future = client.submit(function, item, *arguments, pure=False)
+            under_way[future] = item
+            completed.add(future)
+            return
+
+    for _ in range(ahead):
+        submit()
+    for future in completed:
+        result = future.result()
+        item = under_way.pop(future)
+        future.release()
+        submit()
+        yield item, result
