@@ -107,6 +107,11 @@ def test_small_tables_and_full_buffers_change_nothing(sionna: Twin, monkeypatch:
     xr.testing.assert_identical(sionna.trace(ROOM, POSE, CANDIDATES), expected)
 
 
+def test_a_table_too_small_for_all_chains_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"Expected 'twin.table_size' of at least 729 for 8 walls at depth 3, got 700"):
+        locus.make_twin("sionna", options=TwinOptions(table_size=700)).trace(ROOM, POSE, CANDIDATES)
+
+
 def test_coplanar_walls_carry_each_path_once(sionna: Twin, image: Twin) -> None:
     """Two obstacles with their fronts in one plane: a chain seen on either of them is one chain."""
     layout = Layout(shapely.box(0, 0, 40, 20), (shapely.box(5, 10, 15, 14), shapely.box(20, 10, 30, 14)))

@@ -59,8 +59,7 @@ class SionnaTwin(Twin):
         dr.make_opaque(position, orientation)  # literals would be compiled into a kernel for every pose
         scene.add(rt.Transmitter("receiver", position=position, orientation=orientation))
 
-        self._generator.set_walls(layout.walls)
-        batch = self._generator.batch_size(self.options)
+        batch = self._generator.prepare(layout.walls, self.options)
         parts = [
             self._solve_batch(scene, pose, candidates[start : start + batch])
             for start in range(0, len(candidates), batch)
@@ -168,20 +167,23 @@ class _BufferFullError(Exception):
 class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ignore[misc]
     """Sionna's ray shooting with a planar fan of rays, and with chains counted under their own number."""
 
-    _walls: _WallNumber
+    _digits: int
     _table_size: int
 
-    def set_walls(self, walls: NDArray[np.float64]) -> None:
-        self._walls = _WallNumber(walls)
-        self.plane_hash_functions = [self._walls]
-
-    def batch_size(self, options: TwinOptions) -> int:
-        """Targets for which every chain has a counter of its own in the table."""
-        self._first = _FIRST_WALL if options.refraction or options.diffraction else 1
-        self._walls.first = self._first
+    def prepare(self, walls: NDArray[np.float64], options: TwinOptions) -> int:
+        """Number the walls; returns how many targets have a counter of their own for every chain."""
+        first = _FIRST_WALL if options.refraction or options.diffraction else 1
+        number = _WallNumber(walls, first)
+        self.plane_hash_functions = [number]
+        self._digits = first + number.num_planes
         self._table_size = options.table_size
-        chains: int = (self._first + self._walls.num_planes) ** options.max_depth
-        return max(1, options.table_size // chains)
+        chains: int = self._digits**options.max_depth
+        if chains > options.table_size:
+            raise ValueError(
+                f"Expected 'twin.table_size' of at least {chains} for {len(walls)} walls at depth {options.max_depth}, "
+                f"got {options.table_size}; raise it, or lower 'twin.max_depth'"
+            )
+        return options.table_size // chains
 
     def __call__(self, **arguments: Any) -> Any:
         with self._instead_of_sionnas(dr.width(arguments["tgt_positions"])):
@@ -195,7 +197,7 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
     @contextmanager
     def _instead_of_sionnas(self, num_targets: int) -> Iterator[None]:
         """Sionna names its ray directions, hash and table size as globals: replace them while it shoots."""
-        digits, targets = mi.UInt64(self._first + self._walls.num_planes), mi.UInt64(num_targets)
+        digits, targets = mi.UInt64(self._digits), mi.UInt64(num_targets)
         dr.make_opaque(digits, targets)
 
         def number(item: Any, h: Any) -> Any:
@@ -220,19 +222,17 @@ def _fan(num_rays: int) -> Any:
 class _WallNumber:
     """Takes a hit's normal and position to the number of the wall's plane; walls in one plane share a number."""
 
-    first = 1
-
-    def __init__(self, walls: NDArray[np.float64]) -> None:
+    def __init__(self, walls: NDArray[np.float64], first: int) -> None:
         along = walls[:, 2:] - walls[:, :2]
         normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.hypot(*along.T)[:, np.newaxis]
-        normal *= np.where((normal[:, 1] < -1e-9) | ((np.abs(normal[:, 1]) <= 1e-9) & (normal[:, 0] < 0)), -1, 1)[
-            :, None
-        ]
+        flipped = (normal[:, 1] < -1e-9) | ((np.abs(normal[:, 1]) <= 1e-9) & (normal[:, 0] < 0))
+        normal[flipped] *= -1
         planes = np.column_stack([normal, (normal * walls[:, :2]).sum(axis=1)])
         unique: list[NDArray[np.float64]] = []
         for plane in planes:
             if not any(np.abs(plane - other).max() < 1e-6 for other in unique):
                 unique.append(plane)
+        self._first = first
         self.num_planes = len(unique)
         self._normal_x, self._normal_y, self._offset = (mi.Float(v.astype(np.float32)) for v in np.array(unique).T)
         self._end = mi.UInt(self.num_planes)
@@ -251,4 +251,4 @@ class _WallNumber:
             nearest = dr.select(misfit < least, plane, nearest)
             least = dr.minimum(misfit, least)
             plane += 1
-        return mi.UInt64(nearest) + self.first
+        return mi.UInt64(nearest) + self._first
