@@ -22,7 +22,7 @@ $(READY): pyproject.toml requirements.lock
 	  { echo "Python's venv is missing. As root: apt-get install python3-venv" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11, 3.12 or 3.13 is needed: make setup PYTHON=python3.11" >&2; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --editable '.[book,dev]' --constraint requirements.lock
 	@touch $@
 
