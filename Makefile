@@ -65,6 +65,7 @@ check-twin: setup ## Sionna against the exact twin: 50 layouts x 500 candidates
 bench: setup ## measure against the straightforward way; writes benchmarks/results.json
 	$(BIN)/python benchmarks/twin.py
 	$(BIN)/python benchmarks/dataset.py
+	$(BIN)/python benchmarks/estimator.py
 
 picture: $(READY) ## redraw the README's picture
 	$(BIN)/python book/picture.py

@@ -30,7 +30,8 @@ def rate(num_workers: int, config: Config, split: str, num_blocks: int) -> float
     with cluster.connect(num_workers) as client:
         client.run(trace_block, 0, config.to_dict(), split)
         start = time.perf_counter()
-        for _ in cluster.each(client, trace_block, list(range(1, num_blocks + 1)), config.to_dict(), split):
+        arguments = (config.to_dict(), split)
+        for _ in cluster.each(client, lambda block: (trace_block, (block, *arguments)), list(range(1, num_blocks + 1))):
             pass
         return num_blocks * config.storage.block / (time.perf_counter() - start)
 

@@ -6,8 +6,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from locus.config import Config, Radio, Room, TwinOptions, load_config
+    from locus.config import Config, EstimatorOptions, Radio, Room, TwinOptions, load_config
+    from locus.estimator import estimate
     from locus.layout import Layout, Pose
+    from locus.observation import observe
     from locus.run import Run, open_run
     from locus.twin import Twin, make_twin
 
@@ -15,6 +17,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Config": "locus.config",
+    "EstimatorOptions": "locus.config",
     "Layout": "locus.layout",
     "Pose": "locus.layout",
     "Radio": "locus.config",
@@ -22,13 +25,16 @@ _HOMES = {
     "Run": "locus.run",
     "Twin": "locus.twin",
     "TwinOptions": "locus.config",
+    "estimate": "locus.estimator",
     "load_config": "locus.config",
     "make_twin": "locus.twin",
+    "observe": "locus.observation",
     "open_run": "locus.run",
 }
 
 __all__ = [
     "Config",
+    "EstimatorOptions",
     "Layout",
     "Pose",
     "Radio",
@@ -36,8 +42,10 @@ __all__ = [
     "Run",
     "Twin",
     "TwinOptions",
+    "estimate",
     "load_config",
     "make_twin",
+    "observe",
     "open_run",
 ]
 

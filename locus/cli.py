@@ -23,12 +23,11 @@ def main(arguments: list[str] | None = None) -> int:
     reproduce.add_argument("--only", metavar="NN", help="just the chapter whose name begins so")
 
     build = commands.add_parser("build", help="trace the candidate libraries, or what is missing of them")
-    build.add_argument("splits", nargs="+", metavar="SPLIT", help="train, test, eval_random or eval_grid")
-    _add_settings(build)
-    build.add_argument("--twin", choices=BACKENDS, help="trace with this twin (default: as the settings say)")
-    build.add_argument("--workers", type=int, metavar="N", help="local processes (default: one a core)")
-    build.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead, like tcp://10.0.0.1:8786")
+    _add_splits(build)
     build.add_argument("--dry-run", action="store_true", help="say how long it would take and how much disk")
+
+    observe = commands.add_parser("observe", help="make and estimate the snapshots of libraries that are built")
+    _add_splits(observe)
 
     book = commands.add_parser("book", help="build the book from a run's executed chapters")
     book.add_argument("--run", default="quick", help="run to show (default: %(default)s)")
@@ -47,6 +46,16 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="change a setting")
 
 
+def _add_splits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("splits", nargs="+", metavar="SPLIT", help="train, test, eval_random or eval_grid")
+    _add_settings(parser)
+    parser.add_argument("--twin", choices=BACKENDS, help="trace with this twin (default: as the settings say)")
+    parser.add_argument("--workers", type=int, metavar="N", help="local processes (default: one a core)")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead, like tcp://10.0.0.1:8786"
+    )
+
+
 def _call(options: argparse.Namespace) -> int:
     if options.command == "doctor":
         from locus import doctor
@@ -57,7 +66,7 @@ def _call(options: argparse.Namespace) -> int:
 
         pipeline.reproduce(locus.open_run(options.profile, parse_changes(options.set)), options.only)
         return 0
-    if options.command == "build":
+    if options.command in ("build", "observe"):
         return _build(options)
     from locus import book
 
@@ -66,12 +75,15 @@ def _call(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from locus import dataset
+    from locus import dataset, store
 
     changes = parse_changes(options.set)
     if options.twin:
         changes |= {"twin.train": options.twin, "twin.evaluation": options.twin}
     run = locus.open_run(options.profile, changes)
+    if options.command == "observe":
+        store.build([dataset.Observations(run, split) for split in options.splits], options.workers, options.scheduler)
+        return 0
     libraries = [dataset.Library(run, split) for split in options.splits]
     if options.dry_run:
         workers = options.workers or os.cpu_count() or 1
@@ -83,5 +95,5 @@ def _build(options: argparse.Namespace) -> int:
             )
         return 0
     run.save()
-    dataset.build(libraries, options.workers, options.scheduler)
+    store.build(libraries, options.workers, options.scheduler)
     return 0

@@ -44,8 +44,10 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
         yield client
 
 
-def each(client: Client, function: Callable[..., Any], items: list[Any], *arguments: Any) -> Iterator[tuple[Any, Any]]:
-    """Pairs of an item and ``function(item, *arguments)`` as they are finished.
+def each(
+    client: Client, work: Callable[[Any], tuple[Callable[..., Any], tuple[Any, ...]]], items: list[Any]
+) -> Iterator[tuple[Any, Any]]:
+    """Pairs of an item and what its work gives, as they are finished; ``work`` names an item's function and arguments.
 
     A few items a worker are under way at a time, so that the results that wait here stay few.
     """
@@ -56,7 +58,8 @@ def each(client: Client, function: Callable[..., Any], items: list[Any], *argume
 
     def submit() -> None:
         for item in waiting:
-            future = client.submit(function, item, *arguments, pure=False)
+            function, arguments = work(item)
+            future = client.submit(function, *arguments, pure=False)
             under_way[future] = item
             completed.add(future)
             return

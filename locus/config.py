@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -15,17 +14,11 @@ from typing import Any
 
 import yaml
 
+from locus.checks import build, check_range, plain
+
 BOLTZMANN = 1.380649e-23
 SPEED_OF_LIGHT = 299_792_458.0
 BACKENDS = ("sionna", "image")
-
-
-def check_range(name: str, value: float, low: float, high: float = float("inf"), *, open_low: bool = False) -> None:
-    """Raise a ValueError unless ``low <= value <= high`` (``low < value`` with ``open_low``)."""
-    if not (low <= value <= high) or (open_low and value == low) or value == float("inf"):
-        opening = "(" if open_low else "["
-        closing = "]" if high != float("inf") else ")"
-        raise ValueError(f"Expected '{name}' in {opening}{low:g}, {high:g}{closing}, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -82,17 +75,28 @@ class Radio:
     """Noise temperature [K]."""
     num_antennas: int = 8
     """Elements of the half-wavelength receive array."""
+    num_subcarriers: int = 128
+    """Subcarriers of the pilot, and samples of one of its periods."""
+    sync_window: float = 4e-6
+    """The snapshot starts anywhere in this window [s]."""
 
     def __post_init__(self) -> None:
         check_range("radio.carrier", self.carrier, 0.0, open_low=True)
         check_range("radio.bandwidth", self.bandwidth, 0.0, open_low=True)
         check_range("radio.temperature", self.temperature, 0.0, open_low=True)
         check_range("radio.num_antennas", self.num_antennas, 1)
+        check_range("radio.num_subcarriers", self.num_subcarriers, 2)
+        check_range("radio.sync_window", self.sync_window, 0.0)
 
     @property
     def wavelength(self) -> float:
         """Wavelength of the carrier [m]."""
         return SPEED_OF_LIGHT / self.carrier
+
+    @property
+    def period(self) -> float:
+        """Period of the pilot [s]; delays are known modulo this."""
+        return self.num_subcarriers / self.bandwidth
 
     @property
     def tx_power(self) -> float:
@@ -146,6 +150,29 @@ class TwinOptions:
 
 
 @dataclass(frozen=True)
+class EstimatorOptions:
+    """The maximum-likelihood estimator of Sec. III-B."""
+
+    num_paths: int = 6
+    """Most paths that are extracted, K of the paper."""
+    false_alarm: float = 0.3
+    """Probability that a snapshot of noise alone yields a path; sets the threshold."""
+    num_iterations: int = 30
+    """Levenberg-Marquardt steps at most after each path that is added."""
+    angle_padding: int = 4
+    """Grid points a resolution cell of the matched filter, in angle."""
+    delay_padding: int = 2
+    """Grid points a resolution cell of the matched filter, in delay."""
+
+    def __post_init__(self) -> None:
+        check_range("estimator.num_paths", self.num_paths, 1)
+        check_range("estimator.false_alarm", self.false_alarm, 0.0, 0.999, open_low=True)
+        check_range("estimator.num_iterations", self.num_iterations, 1)
+        check_range("estimator.angle_padding", self.angle_padding, 1)
+        check_range("estimator.delay_padding", self.delay_padding, 1)
+
+
+@dataclass(frozen=True)
 class TwinCheck:
     """Size of the comparison of both twins in chapter 1."""
 
@@ -158,6 +185,16 @@ class TwinCheck:
 
 
 @dataclass(frozen=True)
+class EstimatorCheck:
+    """Size of the comparison of estimated and traced paths in chapter 2."""
+
+    num_layouts: int = 200
+
+    def __post_init__(self) -> None:
+        check_range("estimator_check.num_layouts", self.num_layouts, 1)
+
+
+@dataclass(frozen=True)
 class Training:
     """Sizes of the train and test splits (Sec. III-A)."""
 
@@ -165,11 +202,14 @@ class Training:
     num_test_layouts: int = 2000
     num_candidates: int = 500
     """Random candidates a layout."""
+    num_snapshots: int = 10
+    """Snapshots a layout, each of another true transmitter."""
 
     def __post_init__(self) -> None:
         check_range("training.num_layouts", self.num_layouts, 1)
         check_range("training.num_test_layouts", self.num_test_layouts, 1)
         check_range("training.num_candidates", self.num_candidates, 1)
+        check_range("training.num_snapshots", self.num_snapshots, 1)
 
 
 @dataclass(frozen=True)
@@ -181,11 +221,14 @@ class Evaluation:
     """Random candidates a layout of Eval Random."""
     num_grid_candidates: int = 696
     """Points of the grid that are kept for a layout of Eval Grid."""
+    num_snapshots: int = 10
+    """Snapshots a layout, each of another true transmitter."""
 
     def __post_init__(self) -> None:
         check_range("evaluation.num_layouts", self.num_layouts, 1)
         check_range("evaluation.num_candidates", self.num_candidates, 1)
         check_range("evaluation.num_grid_candidates", self.num_grid_candidates, 1)
+        check_range("evaluation.num_snapshots", self.num_snapshots, 1)
 
 
 @dataclass(frozen=True)
@@ -207,7 +250,9 @@ class Config:
     room: Room = field(default_factory=Room)
     radio: Radio = field(default_factory=Radio)
     twin: TwinOptions = field(default_factory=TwinOptions)
+    estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     twin_check: TwinCheck = field(default_factory=TwinCheck)
+    estimator_check: EstimatorCheck = field(default_factory=EstimatorCheck)
     training: Training = field(default_factory=Training)
     evaluation: Evaluation = field(default_factory=Evaluation)
     storage: Storage = field(default_factory=Storage)
@@ -222,12 +267,12 @@ class Config:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dictionary, ready for YAML."""
-        return {key: _plain(value) for key, value in dataclasses.asdict(self).items()}
+        return {key: plain(value) for key, value in dataclasses.asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
         """Inverse of :meth:`to_dict`; missing keys take their defaults, unknown ones are errors."""
-        config = _build(cls, values, "")
+        config = build(cls, values, "")
         assert isinstance(config, cls)
         return config
 
@@ -268,35 +313,3 @@ def parse_changes(settings: list[str]) -> dict[str, Any]:
             raise ValueError(f"Expected a setting like 'room.size=80', got {setting!r}")
         changes[key] = yaml.safe_load(value)
     return changes
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _build(kind: type, values: Any, prefix: str) -> Any:
-    """Dataclass of type ``kind`` from a mapping, each value checked against its annotation."""
-    if not isinstance(values, Mapping):
-        raise ValueError(f"Expected settings for '{prefix[:-1]}', got {values!r}")
-    hints = typing.get_type_hints(kind)
-    for key in values:
-        if key not in hints:
-            raise ValueError(f"Expected one of {sorted(hints)} in '{prefix or 'configuration'}', got {prefix}{key}")
-    return kind(**{key: _convert(hints[key], value, f"{prefix}{key}") for key, value in values.items()})
-
-
-def _convert(hint: Any, value: Any, name: str) -> Any:
-    if dataclasses.is_dataclass(hint):
-        return _build(typing.cast(type, hint), value, f"{name}.")
-    if typing.get_origin(hint) is tuple:
-        items = typing.get_args(hint)
-        if not isinstance(value, list | tuple) or len(value) != len(items):
-            raise ValueError(f"Expected '{name}' as a list of {len(items)} values, got {value!r}")
-        return tuple(_convert(item, part, name) for item, part in zip(items, value, strict=True))
-    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not hint:
-        raise ValueError(f"Expected '{name}' of type {hint.__name__}, got {value!r} ({type(value).__name__})")
-    return value

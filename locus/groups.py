@@ -15,7 +15,7 @@ from locus.layout import MIN_DISTANCE, Layout, Pose
 
 # Streams of random numbers. Splits with different streams share no layout; both evaluation splits share theirs.
 _ROOMS = {"train": 0, "test": 1, "eval_random": 2, "eval_grid": 2, "check": 3}
-_LAYOUT, _CANDIDATES = 0, 1
+_LAYOUT, _CANDIDATES, _SNAPSHOT = 0, 1, 2
 
 SPLITS = ("train", "test", "eval_random", "eval_grid")
 """Splits of the experiment; ``check`` is for comparing twins."""
@@ -53,6 +53,17 @@ def num_candidates(config: Config, split: str) -> int:
     if split == "eval_grid":
         return config.evaluation.num_grid_candidates
     return config.evaluation.num_candidates if split == "eval_random" else config.training.num_candidates
+
+
+def num_snapshots(config: Config, split: str) -> int:
+    """Number of snapshots of each group of a split."""
+    check_split(split)
+    return config.evaluation.num_snapshots if split.startswith("eval") else config.training.num_snapshots
+
+
+def snapshot_rng(config: Config, split: str, index: int, snapshot: int) -> np.random.Generator:
+    """Random numbers of one snapshot of one group: its true transmitter, sync offset, phase and noise."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _SNAPSHOT, split == "eval_grid", snapshot])
 
 
 def backend(config: Config, split: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import locus
-from locus import dataset
+from locus import store
 from locus.cli import main
 from locus.dataset import Library, trace_group
 from locus.journal import Journal, StoreError, exclusive
@@ -26,7 +26,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(folder))
-        dataset.build([Library(locus.open_run("smoke", CHANGES), "train")], num_workers=2)
+        store.build([Library(locus.open_run("smoke", CHANGES), "train")], num_workers=2)
     return folder
 
 
@@ -98,10 +98,10 @@ def test_a_missing_or_unfinished_store_says_how_to_go_on(copy: Library) -> None:
     lines = Journal(copy.path).path.read_text().splitlines(keepends=True)
     Journal(copy.path).path.write_text(lines[0] + lines[1][:40])  # as a kill leaves it
     assert len(copy.todo()) == 2
-    with pytest.raises(StoreError, match=r"Expected 3 blocks of train, got 1; `locus build train` goes on"):
+    with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` goes on"):
         copy.open()
     with pytest.raises(
-        StoreError, match=r"Expected the library test in run smoke-.*, got none; `locus build test` makes it"
+        StoreError, match=r"Expected the candidates of test in run smoke-.*, got none; `locus build test` makes it"
     ):
         Library(copy.run, "test").open()
 
@@ -113,7 +113,7 @@ def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, caps
     content = bytearray(victim.read_bytes())
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
-    dataset.build([copy], num_workers=1)
+    store.build([copy], num_workers=1)
     assert "train: block 1 is damaged (gain/c/1/0/0); it is made again" in capsys.readouterr().out
     for path, (expected, stamp) in files.items():
         assert path.read_bytes() == expected
@@ -126,7 +126,7 @@ def test_half_written_files_are_cleared_away(copy: Library) -> None:
     scratch = copy.path / "gain/c/1/0/0.abc.partial"
     scratch.write_bytes(b"half")
     (copy.path / "gain/c/1/0/0").unlink()
-    dataset.build([copy], num_workers=1)
+    store.build([copy], num_workers=1)
     assert not scratch.exists()
     assert (copy.path / "gain/c/1/0/0").exists()
 
@@ -140,7 +140,7 @@ def test_a_second_writer_is_told_who_holds_the_store(copy: Library, capsys: pyte
 
 def test_too_little_disk_is_an_error_before_work_starts(copy: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(copy.path)
-    monkeypatch.setattr(dataset.shutil, "disk_usage", lambda _: SimpleNamespace(free=10_000))
+    monkeypatch.setattr(store.shutil, "disk_usage", lambda _: SimpleNamespace(free=10_000))
     with pytest.raises(
         StoreError, match=r"Expected 0\.0 GiB of free disk for train, got 0\.0; free some, or set LOCUS_DATA"
     ):

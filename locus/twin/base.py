@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -96,7 +98,11 @@ class Twin(ABC):
                 "rx_y": pose.y,
                 "rx_heading": pose.heading,
             },
-            attrs={"twin": self.name, "max_depth": self.options.max_depth},
+            attrs={
+                "twin": self.name,
+                "max_depth": self.options.max_depth,
+                "radio": json.dumps(dataclasses.asdict(self.radio)),
+            },
         )
         data["valid"] = data.order >= 0
         for name in data.variables:

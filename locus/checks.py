@@ -1,0 +1,49 @@
+"""Strict settings: values in, a checked dataclass or an error that names what is wrong out."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+
+def check_range(name: str, value: float, low: float, high: float = float("inf"), *, open_low: bool = False) -> None:
+    """Raise a ValueError unless ``low <= value <= high`` (``low < value`` with ``open_low``)."""
+    if not (low <= value <= high) or (open_low and value == low) or value == float("inf"):
+        opening = "(" if open_low else "["
+        closing = "]" if high != float("inf") else ")"
+        raise ValueError(f"Expected '{name}' in {opening}{low:g}, {high:g}{closing}, got {value!r}")
+
+
+def plain(value: Any) -> Any:
+    """Nested dictionaries and lists, as YAML and JSON have them."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def build(kind: type, values: Any, prefix: str) -> Any:
+    """Dataclass of type ``kind`` from a mapping, each value checked against its annotation."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"Expected settings for '{prefix[:-1]}', got {values!r}")
+    hints = typing.get_type_hints(kind)
+    for key in values:
+        if key not in hints:
+            raise ValueError(f"Expected one of {sorted(hints)} in '{prefix or 'configuration'}', got {prefix}{key}")
+    return kind(**{key: _convert(hints[key], value, f"{prefix}{key}") for key, value in values.items()})
+
+
+def _convert(hint: Any, value: Any, name: str) -> Any:
+    if dataclasses.is_dataclass(hint):
+        return build(typing.cast(type, hint), value, f"{name}.")
+    if typing.get_origin(hint) is tuple:
+        items = typing.get_args(hint)
+        if not isinstance(value, list | tuple) or len(value) != len(items):
+            raise ValueError(f"Expected '{name}' as a list of {len(items)} values, got {value!r}")
+        return tuple(_convert(item, part, name) for item, part in zip(items, value, strict=True))
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not hint:
+        raise ValueError(f"Expected '{name}' of type {hint.__name__}, got {value!r} ({type(value).__name__})")
+    return value

@@ -1,0 +1,167 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: tags,mystnb,-all
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # What the receiver hears
+#
+# *Sections II-C, III-A and III-B of the paper.*
+#
+# The twin of the last chapter says what *would* be heard from each place. This chapter is about what *is* heard: a short burst of
+# samples from eight antennas, in noise, at an unknown time. From it the estimator extracts a handful of paths, each with an angle
+# and a strength, to be compared with the twin's. How well can that be done, and how close do we come?
+
+# %% tags=["parameters"]
+run = "quick"
+num_trials = 400  # snapshots for each point of the error curve
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+from myst_nb import glue
+
+import locus
+from locus import figures
+from locus.bounds import error_against_snr
+from locus.dataset import make_snapshots, strongest_pairs, trace_group
+
+config = locus.open_run(run).config
+radio = config.radio
+plt.rcParams["figure.dpi"] = 150
+
+# %% [markdown]
+# ## A snapshot
+#
+# The transmitter repeats a known pilot: 128 subcarriers over 200 MHz, so one period lasts 0.64 µs. The receiver cuts out one period,
+#
+# (eq-5)=
+# $$
+# \boldsymbol y \in \mathbb C^{N \times N_{\mathsf{rx}}}, \tag{5}
+# $$
+#
+# $N = 128$ samples of $N_{\mathsf{rx}} = 8$ antennas. It does not know when the pilot began, and its oscillator has a phase of its own; so
+# delays are known only relative to each other, and all gains up to one common phase. Here is the strongest of the ten snapshots of the
+# first test room.
+
+# %% mystnb={"image": {"alt": "Left: magnitude of the received samples of eight antennas. Right: matched filter over angle and delay with true and estimated paths marked"}} tags=["hide-input"]
+paths = trace_group(config, "test", 0)
+snapshots = make_snapshots(config, "test", 0, paths)
+strength = paths.snr_db.isel(path=0)[snapshots.truth.values]
+chosen = snapshots.isel(snapshot=int(strength.argmax()))
+truth = paths.isel(candidate=int(chosen.truth))
+observed = locus.estimate(chosen, config.estimator)
+figure = figures.snapshot_figure(chosen, truth, observed)
+
+# %% [markdown]
+# *Left: the samples, as a receiver sees them: nothing to see. Right: the same after correlation with the pilot and the array. Each path
+# is a spot; the circles are the true paths of the twin, the crosses what the estimator found. Weak paths drown in the noise or in
+# the side lobes of strong ones.*
+#
+# ## Maximum likelihood
+#
+# The channel of subcarrier $k$ and antenna $m$ is a sum of $K$ products of two basis functions, one over frequency and one over the array,
+#
+# (eq-18)=
+# $$
+# \mathbf b_{\mathrm F}(\tau) = \left(e^{-j 2\pi f_0 \tau k}\right)_{k=0}^{M_{\mathrm F}-1}, \tag{18}
+# $$
+#
+# (eq-19)=
+# $$
+# \mathbf b_{\mathrm R}(\theta) = \left(e^{-j \pi \sin\theta\, m}\right)_{m=0}^{M_{\mathrm R}-1}, \tag{19}
+# $$
+#
+# (eq-20)=
+# $$
+# \boldsymbol s(\Psi) = \sum_{k=1}^K \mathbf b_{\mathrm R}(\theta_k) \otimes \mathbf b_{\mathrm F}(\tau_k)\, \alpha_k, \tag{20}
+# $$
+#
+# and in white noise the most likely parameters are those with the least squared misfit,
+#
+# (eq-23)=
+# $$
+# \widehat\Psi = \arg\max_\Psi\, p(\boldsymbol y \mid \Psi). \tag{23}
+# $$
+#
+# The matched filter proposes the strongest path; Levenberg-Marquardt refines angle, delay and gain of all paths found so far, together,
+# until they no longer move; what they explain is subtracted, and the next path is sought in the rest. A path that explains no more
+# than noise would (its threshold follows from the false-alarm rate) ends the search.
+
+# %%
+figures.path_table(observed)
+
+# %% [markdown]
+# ## As good as it can be
+#
+# No unbiased estimator can have a smaller error than the Cramér-Rao bound. We send one path at 20 degrees, at many strengths, and compare.
+
+# %% mystnb={"image": {"alt": "Error of angle and delay against SNR with the Cramer-Rao bound"}} tags=["hide-input"]
+curve = error_against_snr(
+    radio, config.estimator, np.arange(-30.0, 21.0, 2.5), np.radians(20.0), num_trials, config.seed
+)
+figure = figures.error_figure(curve)
+
+# %% tags=["remove-cell"]
+high = curve.sel(snr_db=slice(-10, None))
+glue("angle_over_bound", float((high.angle_error / high.angle_bound).mean()), display=False)
+glue("delay_over_bound", float((high.delay_error / high.delay_bound).mean()), display=False)
+detected = curve.detected
+glue("threshold_snr", float(curve.attrs["threshold_db"]), display=False)
+glue("detected_low", 100 * float(detected.sel(snr_db=-25.0)), display=False)
+glue("detected_high", 100 * float(detected.sel(snr_db=-15.0)), display=False)
+
+# %% [markdown]
+# *Above the threshold region the error is the bound, over four orders of magnitude of power. Below it the noise has higher peaks than the
+# path: the error jumps, and (shaded) fewer and fewer paths are found at all.*
+#
+# Above -10 dB a sample the error of the angle is {glue:text}`angle_over_bound:.3f` times the bound, that of the delay
+# {glue:text}`delay_over_bound:.3f` times. The threshold, {glue:text}`threshold_snr:.1f` dB, lies where 30 % of all snapshots of pure noise would yield a
+# path; at -25 dB {glue:text}`detected_low:.0f` % of the paths are found, at -15 dB {glue:text}`detected_high:.0f` %.
+#
+# ## Over many rooms
+#
+# Now real channels: the strongest estimated path of each snapshot of many test rooms, against the strongest traced path of the
+# transmitter that caused it.
+
+# %% mystnb={"image": {"alt": "Estimated against traced angle and SNR of the strongest path over many rooms"}} tags=["hide-input"]
+pairs = strongest_pairs(config, "test", config.estimator_check.num_layouts)
+figure = figures.pairs_figure(pairs)
+
+# %% tags=["remove-cell"]
+found = pairs.where(pairs.valid, drop=True)
+front = abs(found.true_aoa) < np.pi / 2
+error = abs(found.aoa - np.arcsin(np.sin(found.true_aoa)))
+glue("num_pairs", int(pairs.sizes["snapshot"]), display=False)
+glue("share_found", 100 * float(pairs.valid.mean()), display=False)
+glue("share_behind", 100 * float((~front).mean()), display=False)
+glue("folded_within", 100 * float((error < np.radians(2)).mean()), display=False)
+
+# %% [markdown]
+# *Left: estimates lie on the diagonal, and for transmitters behind the array on its mirror images. Right: strengths agree down to the
+# threshold (dashed); points off the diagonal are snapshots in which several paths overlap.*
+#
+# Of {glue:text}`num_pairs` snapshots {glue:text}`share_found:.0f` % yield a path; the others come from deep shadow or from behind. Once front and back
+# are folded together, {glue:text}`folded_within:.0f` % of the strongest angles are right to 2 degrees.
+#
+# ## Front or back?
+#
+# The phases along a linear array depend on $\sin\theta$ alone. A wave from $\theta$ and one from $180° - \theta$ are the same to it:
+
+# %% mystnb={"image": {"alt": "A linear array with two waves from mirrored directions that give the same phases"}} tags=["hide-input"]
+figure = figures.ambiguity_figure(np.radians(35.0), radio.num_antennas)
+
+# %% [markdown]
+# *Two waves, from the front and from its mirror image behind the array, reach each antenna with the same phase. The estimator says
+# 35 degrees for both. Only strength tells them apart, as the element hears less from behind; and the twin, which knows from where a candidate's
+# path would really come, has to learn that a path from behind shows up in front. {glue:text}`share_behind:.0f` % of the strongest paths that were
+# found above come from behind.*
