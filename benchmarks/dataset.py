@@ -14,8 +14,9 @@ import numpy as np
 from record import record
 
 from locus import cluster, groups
-from locus.config import Config, load_config
+from locus.config import Config
 from locus.dataset import trace_block, trace_group
+from locus.profiles import load_config
 
 PAPER = load_config("paper")
 BACKENDS = ("image", "sionna")

@@ -14,15 +14,16 @@ from record import record
 from scipy.optimize import least_squares
 
 from locus import estimator
-from locus.config import load_config
+from locus import fit as fitting
 from locus.dataset import make_snapshots, trace_group
+from locus.profiles import load_config
 
 CONFIG = load_config("paper")
 NUM_GROUPS, NUM_SLOW = 40, 40
 
 
 def refine_with_scipy(channel: torch.Tensor, state: Any, _: int) -> Any:
-    """Stands in for `estimator._refine`: each snapshot alone, as one would write it."""
+    """Stands in for `fit.refine`: each snapshot alone, as one would write it."""
     _, n, m = channel.shape
     num_paths = state.gain.shape[1]
     k, a = np.arange(n)[:, None] - (n - 1) / 2, np.arange(m)[:, None] - (m - 1) / 2
@@ -38,23 +39,23 @@ def refine_with_scipy(channel: torch.Tensor, state: Any, _: int) -> Any:
         solution = least_squares(misfit, np.concatenate([delay, angle, gain.real, gain.imag]), method="lm")
         rows.append((*solution.x.reshape(4, num_paths), 2 * solution.cost))
     delay, angle, real, imaginary, cost = (torch.from_numpy(np.array(column)) for column in zip(*rows, strict=True))
-    return estimator._State(delay, angle, torch.complex(real, imaginary), cost)
+    return fitting.State(delay, angle, torch.complex(real, imaginary), cost)
 
 
 def fit(channel: torch.Tensor) -> tuple[float, torch.Tensor]:
     """Seconds that the fit takes, and its squared misfit for each snapshot, in noise variances."""
     level = estimator.threshold(CONFIG.estimator, CONFIG.radio) * channel[0].numel()
     start = time.perf_counter()
-    found = estimator._fit(channel, CONFIG.estimator, level)
+    found = fitting.fit(channel, CONFIG.estimator, level)
     seconds = time.perf_counter() - start
-    state = estimator._State(found.delay, found.angle, found.gain, channel.new_zeros(()).real)
-    return seconds, estimator._power(channel - estimator._model(state, *channel.shape[1:])).sum((1, 2))
+    state = fitting.State(found.delay, found.angle, found.gain, channel.new_zeros(()).real)
+    return seconds, fitting.power(channel - fitting.model(state, *channel.shape[1:])).sum((1, 2))
 
 
 @contextmanager
 def timed(name: str, total: dict[str, float]) -> Iterator[None]:
     """Add up the time spent in a function of the estimator."""
-    original: Callable[..., Any] = getattr(estimator, name)
+    original: Callable[..., Any] = getattr(fitting, name)
 
     def measured(*arguments: Any) -> Any:
         start = time.perf_counter()
@@ -62,7 +63,7 @@ def timed(name: str, total: dict[str, float]) -> Iterator[None]:
         total[name] = total.get(name, 0.0) + time.perf_counter() - start
         return result
 
-    with patch.object(estimator, name, measured):
+    with patch.object(fitting, name, measured):
         yield
 
 
@@ -73,10 +74,10 @@ def main() -> None:
     fit(channel)
     seconds, cost = fit(channel)
     parts: dict[str, float] = {}
-    with timed("_propose", parts), timed("_refine", parts):
+    with timed("propose", parts), timed("refine", parts):
         whole, _ = fit(channel)
-    shares = {name.strip("_"): value / whole for name, value in parts.items()}
-    with patch.object(estimator, "_refine", refine_with_scipy):
+    shares = {name: value / whole for name, value in parts.items()}
+    with patch.object(fitting, "refine", refine_with_scipy):
         slow, slow_cost = fit(channel[:NUM_SLOW])
     excess = (cost[:NUM_SLOW] - slow_cost).numpy()
     rate, slow_rate = len(channel) / seconds, NUM_SLOW / slow

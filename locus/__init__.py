@@ -6,10 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from locus.config import Config, EstimatorOptions, Radio, Room, TwinOptions, load_config
+    from locus.config import Config, EstimatorOptions, Radio, Room, TwinOptions
     from locus.estimator import estimate
     from locus.layout import Layout, Pose
     from locus.observation import observe
+    from locus.profiles import load_config
     from locus.run import Run, open_run
     from locus.twin import Twin, make_twin
 
@@ -26,7 +27,7 @@ _HOMES = {
     "Twin": "locus.twin",
     "TwinOptions": "locus.config",
     "estimate": "locus.estimator",
-    "load_config": "locus.config",
+    "load_config": "locus.profiles",
     "make_twin": "locus.twin",
     "observe": "locus.observation",
     "open_run": "locus.run",

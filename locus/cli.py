@@ -7,7 +7,8 @@ import os
 import sys
 
 import locus
-from locus.config import BACKENDS, parse_changes
+from locus.config import BACKENDS
+from locus.profiles import parse_changes
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Settings: frozen dataclasses with real defaults, and named profiles that change some of them.
+"""Settings: frozen dataclasses with real defaults; :mod:`locus.profiles` names some that change them.
 
 Lengths in metres, angles in radians, frequencies in hertz, powers in dBm or dB.
 """
@@ -9,10 +9,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any
-
-import yaml
 
 from locus.checks import build, check_range, plain
 
@@ -275,41 +272,3 @@ class Config:
         config = build(cls, values, "")
         assert isinstance(config, cls)
         return config
-
-
-def profile_names() -> list[str]:
-    """Names that :func:`load_config` accepts."""
-    return sorted(p.name[:-4] for p in (resources.files("locus") / "profiles").iterdir() if p.name.endswith(".yml"))
-
-
-def load_config(profile: str, changes: Mapping[str, Any] | None = None) -> Config:
-    """Settings of a profile, with ``changes`` given as ``{"section.field": value}``.
-
-    Raises:
-        ValueError: the profile or a key is unknown, or a value is ill-typed or out of range.
-    """
-    if profile not in profile_names():
-        raise ValueError(f"Expected 'profile' in {profile_names()}, got {profile!r}")
-    text = (resources.files("locus") / "profiles" / f"{profile}.yml").read_text(encoding="utf-8")
-    values: dict[str, Any] = yaml.safe_load(text) or {}
-    for key, value in (changes or {}).items():
-        section, _, name = key.partition(".")
-        if name:
-            target = values.setdefault(section, {})
-            if not isinstance(target, dict):
-                raise ValueError(f"Expected a setting like 'room.size', got {key!r}: '{section}' has no fields")
-            target[name] = value
-        else:
-            values[section] = value
-    return Config.from_dict(values)
-
-
-def parse_changes(settings: list[str]) -> dict[str, Any]:
-    """Changes from the command line: ``["room.size=80"]`` becomes ``{"room.size": 80}``."""
-    changes = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key:
-            raise ValueError(f"Expected a setting like 'room.size=80', got {setting!r}")
-        changes[key] = yaml.safe_load(value)
-    return changes

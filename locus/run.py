@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from locus.config import Config, load_config, profile_names
+from locus.config import Config
+from locus.profiles import load_config, profile_names
 
 _RECORDED = (
     "locus-dt",

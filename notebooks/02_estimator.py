@@ -23,7 +23,7 @@
 
 # %% tags=["parameters"]
 run = "quick"
-num_trials = 400  # snapshots for each point of the error curve
+num_trials = 200  # snapshots for each point of the error curve
 
 # %%
 import matplotlib.pyplot as plt
@@ -57,7 +57,7 @@ plt.rcParams["figure.dpi"] = 150
 paths = trace_group(config, "test", 0)
 snapshots = make_snapshots(config, "test", 0, paths)
 strength = paths.snr_db.isel(path=0)[snapshots.truth.values]
-chosen = snapshots.isel(snapshot=int(strength.argmax()))
+chosen = snapshots.isel(snapshot=int(strength.values.argmax()))
 truth = paths.isel(candidate=int(chosen.truth))
 observed = locus.estimate(chosen, config.estimator)
 figure = figures.snapshot_figure(chosen, truth, observed)

@@ -1,7 +1,8 @@
 import pytest
 
 import locus
-from locus.config import Config, load_config, parse_changes, profile_names
+from locus.config import Config
+from locus.profiles import load_config, parse_changes, profile_names
 
 
 def test_noise_power_is_the_textbook_link_budget() -> None:

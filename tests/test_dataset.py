@@ -14,7 +14,7 @@ import pytest
 import locus
 from locus import store
 from locus.cli import main
-from locus.dataset import Library, trace_group
+from locus.dataset import Library, Observations, make_snapshots, trace_group
 from locus.journal import Journal, StoreError, exclusive
 
 CHANGES = {"twin.evaluation": "image", "training.num_layouts": 5}
@@ -180,3 +180,65 @@ def test_bad_commands_are_named(
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
     assert main(["build", "--profile", "smoke", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def observed(built: Path) -> Path:
+    """The same data folder with the observations of its library."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(built))
+        store.build([Observations(locus.open_run("smoke", CHANGES), "train")], num_workers=2)
+    return built
+
+
+@pytest.fixture
+def observations(observed: Path, monkeypatch: pytest.MonkeyPatch) -> Observations:
+    monkeypatch.setenv("LOCUS_DATA", str(observed))
+    return Observations(locus.open_run("smoke", CHANGES), "train")
+
+
+def test_a_snapshot_can_be_made_again_alone_with_the_same_bits(observations: Observations) -> None:
+    """IQ is not stored: from the store or traced anew, alone or with others, it is the same, and so is its estimate."""
+    config, stored = observations.run.config, observations.open().compute()
+    assert dict(stored.sizes) == {"group": 5, "snapshot": 5, "path": 6}
+    library = observations.library.open()
+    for index in (0, 4):
+        again = make_snapshots(config, "train", index, trace_group(config, "train", index))
+        from_store = make_snapshots(config, "train", index, library.isel(group=index).compute())
+        np.testing.assert_array_equal(again.iq, from_store.iq)
+        np.testing.assert_array_equal(again.truth, stored.truth[index])
+        for snapshot in range(5):
+            alone = locus.estimate(again.isel(snapshot=snapshot), config.estimator)
+            for name in ("aoa", "delay", "gain", "valid"):
+                expected = alone[name].values.astype(stored[name].dtype)
+                np.testing.assert_array_equal(stored[name][index, snapshot], expected)
+
+
+def test_the_true_transmitter_can_be_heard(observations: Observations) -> None:
+    truth, valid = observations.open().truth.compute(), observations.library.open().valid.compute()
+    for group in range(5):
+        assert valid.isel(group=group, candidate=truth[group].values).any("path").all()
+    assert len(np.unique(truth)) > 10
+
+
+def test_observations_say_how_they_were_made_and_refuse_other_settings(observations: Observations) -> None:
+    data = observations.open()
+    assert data.attrs["recipe"]["estimator"]["num_paths"] == 6
+    assert data.attrs["recipe"]["library"] == observations.library.recipe()
+    assert all({"units", "long_name"} <= variable.attrs.keys() for variable in data.variables.values())
+    other = locus.load_config("smoke", {**CHANGES, "estimator.false_alarm": 0.1})
+    with pytest.raises(StoreError, match=r"estimator.false_alarm is 0.3 in the store and 0.1 in the settings"):
+        Observations(locus.Run(observations.run.name, other), "train").open()
+    # The library does not depend on the estimator, nor on the link budget.
+    Library(locus.Run(observations.run.name, other), "train").open()
+
+
+def test_observations_need_their_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
+    assert main(["observe", "train", "--profile", "smoke", "--workers", "1"]) == 2
+    assert (
+        "Expected the candidates of train in run smoke, got none; `locus build train` makes it"
+        in capsys.readouterr().err
+    )

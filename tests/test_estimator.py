@@ -10,7 +10,8 @@ import torch
 import xarray as xr
 
 from locus import EstimatorOptions, Radio
-from locus.estimator import _despread, _refine, _State, estimate, threshold
+from locus.estimator import _despread, estimate, threshold
+from locus.fit import State, refine
 from locus.observation import observe
 
 RADIO = Radio()
@@ -90,6 +91,16 @@ def test_error_is_at_the_cramer_rao_bound_and_without_bias(snr: float, degrees: 
             assert abs(value.mean()) < 5 * bound / np.sqrt(count)
 
 
+def test_noise_does_not_split_a_path_into_two_loud_ones() -> None:
+    """Two paths in one resolution cell may cancel each other; on noise alone they would grow and hide the true one."""
+    angle = np.radians(20.0)
+    found = estimate(snapshots(paths([angle], [0.0], [-10.0]), 2000))
+    error = found.aoa.values[:, 0] - angle
+    bound = cramer_rao([angle], [0.0], [-10.0])[0][0]
+    assert np.abs(error).max() < 6 * bound
+    assert np.sqrt(np.mean(error**2)) == pytest.approx(bound, rel=0.1)
+
+
 def test_false_alarms_come_at_the_rate_that_was_asked_for() -> None:
     silence = paths([0.0], [0.0], [-400.0])
     noise = snapshots(silence, 2000)
@@ -127,8 +138,8 @@ def test_a_step_never_raises_the_cost() -> None:
     rng = np.random.default_rng(0)
     start = torch.from_numpy(rng.uniform(-3, 3, (2, 50, 2)))
     gain = torch.complex(*torch.from_numpy(rng.standard_normal((2, 50, 2))))
-    state = _State(start[0], start[1], gain, torch.zeros(50, dtype=torch.float64))
-    costs = [_refine(channel, state, steps).cost for steps in range(1, 25)]
+    state = State(start[0], start[1], gain, torch.zeros(50, dtype=torch.float64))
+    costs = [refine(channel, state, steps).cost for steps in range(1, 25)]
     assert all((after <= before).all() for before, after in itertools.pairwise(costs))
 
 
