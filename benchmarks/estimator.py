@@ -19,7 +19,7 @@ from locus.dataset import make_snapshots, trace_group
 from locus.profiles import load_config
 
 CONFIG = load_config("paper")
-NUM_GROUPS, NUM_SLOW = 40, 40
+NUM_GROUPS, NUM_SLOW = 40, 400
 
 
 def refine_with_scipy(channel: torch.Tensor, state: Any, _: int) -> Any:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
 import torch
 import xarray as xr
@@ -89,6 +90,7 @@ def trace_block(block: int, config: dict[str, Any], split: str) -> Arrays:
 def observe_block(block: int, config: dict[str, Any], split: str, paths: xr.Dataset) -> Arrays:
     """Arrays of one block of observations, from the traced paths (group, candidate, path) of its groups."""
     torch.set_num_threads(1)  # as many workers as cores, one thread each
+    numba.set_num_threads(1)
     settings = Config.from_dict(config)
     start, stop = bounds(settings, split, block)
     made = [make_snapshots(settings, split, start + g, paths.isel(group=g)) for g in range(stop - start)]

@@ -8,16 +8,14 @@ coupled. All snapshots of a batch go side by side, and each gives the same bits 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from locus import kernels
 from locus.config import EstimatorOptions
-
-_CONVERGED = 1e-9  # fall of the cost [noise variances] in one step, below which a fit has converged
-_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e9
 
 
 class Fit(NamedTuple):
@@ -89,12 +87,15 @@ def power(values: Tensor) -> Tensor:
     return values.real.square() + values.imag.square()
 
 
-def _basis(phase: Tensor, length: int) -> tuple[Tensor, Tensor]:
-    """exp(-j k phase) for k centred on 0, (snapshot, length, path), and its derivative by the phase."""
-    k = torch.arange(length, dtype=torch.float64, device=phase.device) - (length - 1) / 2
-    turn = -k[:, None] * phase[:, None, :]
-    wave = torch.polar(torch.ones_like(turn), turn)
-    return wave, -1j * k[:, None] * wave
+def _centred(length: int, where: torch.device) -> Tensor:
+    """Numbers of subcarriers or antennas, counted from the middle."""
+    return torch.arange(length, dtype=torch.float64, device=where) - (length - 1) / 2
+
+
+def _wave(phase: Tensor, length: int) -> Tensor:
+    """exp(-j k phase) for k centred on 0, (snapshot, length, path)."""
+    turn = -_centred(length, phase.device)[:, None] * phase[:, None, :]
+    return torch.polar(torch.ones_like(turn), turn)
 
 
 def times(a: Tensor, b: Tensor) -> Tensor:
@@ -104,25 +105,33 @@ def times(a: Tensor, b: Tensor) -> Tensor:
 
 def to_corner(delay: Tensor, angle: Tensor, n: int, m: int) -> Tensor:
     """Turn of a path from the middle of the band and of the array, where fits count from, to their first elements."""
-    return times(_basis(delay, n)[0][:, 0], _basis(angle, m)[0][:, 0])
+    return times(_wave(delay, n)[:, 0], _wave(angle, m)[:, 0])
 
 
 def model(state: State, n: int, m: int) -> Tensor:
     """Channel of the paths, eq. (20): (snapshot, subcarrier, antenna)."""
-    over_delay, _ = _basis(state.delay, n)
-    over_angle, _ = _basis(state.angle, m)
-    return (over_delay * state.gain[:, None, :]) @ over_angle.transpose(1, 2)
+    return (_wave(state.delay, n) * state.gain[:, None, :]) @ _wave(state.angle, m).transpose(1, 2)
 
 
 def propose(residual: Tensor, options: EstimatorOptions) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Delay, angle, gain and height of the highest point of a zero-padded matched filter."""
     _, n, m = residual.shape
     rows, columns = n * options.delay_padding, m * options.angle_padding
-    surface = torch.fft.ifft2(residual, s=(rows, columns), dim=(1, 2), norm="forward").flatten(1)
-    best = power(surface).argmax(1)
+    over_delay = torch.fft.ifft(residual, n=rows, dim=1, norm="forward")
+    antennas, grid = torch.arange(m, device=residual.device), torch.arange(columns, device=residual.device)
+    turn = 2 * math.pi / columns * (antennas[:, None] * grid % columns).double()
+    over_angle = torch.polar(torch.ones_like(turn), turn)
+    if residual.device.type == "cpu":
+        parts = (
+            part.contiguous().numpy() for part in (over_delay.real, over_delay.imag, over_angle.real, over_angle.imag)
+        )
+        best, value = (torch.from_numpy(found) for found in kernels.highest_points(*parts))
+    else:
+        surface = (over_delay @ over_angle).flatten(1)
+        best = power(surface).argmax(1)
+        value = surface.gather(1, best[:, None])[:, 0]
     delay = 2 * math.pi / rows * torch.div(best, columns, rounding_mode="floor")
     angle = 2 * math.pi / columns * (best % columns)
-    value = surface.gather(1, best[:, None])[:, 0]
     # The filter counts subcarriers and antennas from 0.
     gain = times(value, to_corner(delay[:, None], angle[:, None], n, m)[:, 0].conj())
     return delay, angle, gain / (n * m), power(value) / (n * m)
@@ -130,69 +139,111 @@ def propose(residual: Tensor, options: EstimatorOptions) -> tuple[Tensor, Tensor
 
 def refine(channel: Tensor, state: State, num_iterations: int) -> State:
     """Levenberg-Marquardt on all paths together: a step is taken only where it lowers the cost."""
-    _, n, m = channel.shape
-    cost = power(channel - model(state, n, m)).sum((1, 2))
-    state = state._replace(cost=cost)
+    if channel.device.type != "cpu":
+        return refine_side_by_side(channel, state, num_iterations)
     result = State(*(part.clone() for part in state))
-    damping = torch.full_like(cost, _DAMPING)
-    index = torch.arange(len(cost), device=cost.device)
-    for _ in range(num_iterations):
-        trial = _step(channel, state, damping)
-        lower = trial.cost < state.cost
-        fall = state.cost - trial.cost
-        state = State(*(torch.where(_like(lower, new), new, old) for new, old in zip(trial, state, strict=True)))
-        damping = torch.where(lower, damping / 10, damping * 10).clamp(min=_LEAST_DAMPING)
-        for kept, now in zip(result, state, strict=True):
-            kept[index] = now
-        going = torch.where(lower, fall > _CONVERGED, damping < _MOST_DAMPING)
-        index, channel, state, damping = index[going], channel[going], state.take(going), damping[going]
-        if len(index) == 0:
-            break
+    parts = (part.contiguous().numpy() for part in (channel.real, channel.imag, *result))
+    kernels.refine_all(*parts, num_iterations)
     return result
 
 
-def _like(mask: Tensor, values: Tensor) -> Tensor:
-    return mask.reshape(-1, *[1] * (values.ndim - 1))
+def refine_side_by_side(channel: Tensor, state: State, num_iterations: int) -> State:
+    """The same steps for all snapshots at once, as a GPU likes it."""
+    k = _centred(channel.shape[1], channel.device)
+    data = torch.cat([channel, k[:, None] * channel], 2)
+    energy = power(channel).sum((1, 2))
+    converged = kernels.CONVERGED + kernels.ROUNDING * energy
+    system = _linearise(data, energy, state)
+    state = state._replace(cost=system.cost)
+    result = State(*(part.clone() for part in state))
+    damping = torch.full_like(energy, kernels.DAMPING)
+    index = torch.arange(len(energy), device=energy.device)
+    for _ in range(num_iterations):
+        trial = _step(state, system, damping)
+        ahead = _linearise(data, energy, trial)
+        lower = ahead.cost < state.cost
+        going = torch.where(lower, state.cost - ahead.cost > converged, 10 * damping < kernels.MOST_DAMPING)
+        state = _choose(lower, trial._replace(cost=ahead.cost), state)
+        system = _choose(lower, ahead, system)
+        damping = torch.where(lower, damping / 10, damping * 10).clamp(min=kernels.LEAST_DAMPING)
+        if not going.all():
+            for kept, now in zip(result, state, strict=True):
+                kept[index] = now
+            index, data, energy, converged, damping = (t[going] for t in (index, data, energy, converged, damping))
+            state, system = state.take(going), _System(*(part[going] for part in system))
+        if len(index) == 0:
+            break
+    for kept, now in zip(result, state, strict=True):
+        kept[index] = now
+    return result
 
 
-def _step(channel: Tensor, state: State, damping: Tensor) -> State:
-    """One damped step. The Jacobian is never formed: its columns are products of a delay and an angle factor.
+class _System(NamedTuple):
+    """The linearised problem at a state: squared misfit, normal matrix and right-hand side of each snapshot."""
 
-    For path i the columns are the derivatives by angle, by delay, and by the real and the imaginary part of its gain:
-    gain A' F, gain A F', A F and j A F. So their inner products are products of two small ones.
+    cost: Tensor
+    normal: Tensor
+    right: Tensor
+
+
+_Parts = TypeVar("_Parts", State, _System)
+
+
+def _choose(mask: Tensor, new: _Parts, old: _Parts) -> _Parts:
+    """Each snapshot's new parts where ``mask`` holds, else its old ones."""
+    pairs = zip(new, old, strict=True)
+    return type(new)(*(torch.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in pairs))
+
+
+def _linearise(data: Tensor, energy: Tensor, state: State) -> _System:
+    """Normal equations of all paths of each snapshot; ``data`` is the channel beside the channel times the subcarrier.
+
+    For path i the columns of the Jacobian are the derivatives by angle, by delay, and by the real and the imaginary
+    part of its gain: gain A' F, gain A F', A F and j A F, with an array factor A and a delay factor F. It is never
+    formed: its inner products are products of two small ones. Nor is the model: what it has in common with the columns
+    follows from them.
     """
-    _, n, m = channel.shape
+    n, m = data.shape[1], data.shape[2] // 2
     num_paths = state.gain.shape[1]
-    wave_f, slope_f = _basis(state.delay, n)
-    wave_a, slope_a = _basis(state.angle, m)
-    residual = channel - (wave_f * state.gain[:, None, :]) @ wave_a.transpose(1, 2)
-    both_f, both_a = torch.cat([wave_f, slope_f], 2), torch.cat([wave_a, slope_a], 2)
-
-    wave = torch.arange(num_paths, device=channel.device)
+    wave_f, wave_a = _wave(state.delay, n), _wave(state.angle, m)
+    both_f = torch.cat([wave_f, _centred(n, data.device)[:, None] * wave_f], 2)
+    both_a = torch.cat([wave_a, -1j * _centred(m, data.device)[:, None] * wave_a], 2)
+    wave = torch.arange(num_paths, device=data.device)
     slope = wave + num_paths
     of_f, of_a = torch.cat([wave, slope, wave, wave]), torch.cat([slope, wave, wave, wave])
+
+    # The derivative of a delay factor is -j times the subcarrier times itself.
+    turn = torch.ones(2 * num_paths, dtype=data.dtype, device=data.device)
+    turn[num_paths:] = -1j
+    gram_f = (both_f.mH @ both_f) * (turn.conj()[:, None] * turn)
+    gram_a = both_a.mH @ both_a
+    gram = gram_f[:, of_f][:, :, of_f] * gram_a[:, of_a][:, :, of_a]
+    projected = wave_f.mH @ data
+    projected = torch.cat([projected[:, :, :m], 1j * projected[:, :, m:]], 1)
+    measured = (projected[:, of_f] * both_a[:, :, of_a].transpose(1, 2).conj()).sum(2)
+    modelled = (gram[:, :, 2 * num_paths : 3 * num_paths] @ state.gain[:, :, None])[:, :, 0]
+
     one = torch.ones_like(state.gain)
     weight = torch.cat([state.gain, state.gain, one, 1j * one], 1)
+    normal = (gram * (weight.conj()[:, :, None] * weight[:, None, :])).real
+    misfit = measured - modelled
+    right = weight.real * misfit.real + weight.imag * misfit.imag
+    explained = (2 * measured - modelled)[:, 2 * num_paths : 3 * num_paths]
+    cost = energy - (state.gain.real * explained.real + state.gain.imag * explained.imag).sum(1)
+    return _System(torch.nan_to_num(cost, nan=math.inf), normal, right)
 
-    gram_f, gram_a = both_f.mH @ both_f, both_a.mH @ both_a
-    weights = weight.conj()[:, :, None] * weight[:, None, :]
-    normal = (gram_f[:, of_f][:, :, of_f] * gram_a[:, of_a][:, :, of_a] * weights).real
-    projected = both_f.mH @ residual
-    slope_of_cost = (projected[:, of_f] * both_a[:, :, of_a].transpose(1, 2).conj()).sum(2)
-    right = weight.real * slope_of_cost.real + weight.imag * slope_of_cost.imag
 
-    diagonal = normal.diagonal(dim1=1, dim2=2)
+def _step(state: State, system: _System, damping: Tensor) -> State:
+    """Where one damped step leads."""
+    diagonal = system.normal.diagonal(dim1=1, dim2=2)
     # A path without gain has no derivative by angle and delay; the floor keeps the system regular.
     floor = 1e-12 * diagonal.amax(1, keepdim=True)
-    damped = normal + torch.diag_embed(damping[:, None] * diagonal + floor)
+    damped = system.normal + torch.diag_embed(damping[:, None] * diagonal + floor)
     factor, _ = torch.linalg.cholesky_ex(damped)
-    move = torch.cholesky_solve(right[:, :, None], factor)[:, :, 0]
-    by_angle, by_delay, by_real, by_imaginary = move.split(num_paths, 1)
-    trial = State(
-        state.delay + by_delay, state.angle + by_angle, state.gain + torch.complex(by_real, by_imaginary), state.cost
-    )
-    misfit = power(channel - model(trial, n, m)).sum((1, 2))
-    return trial._replace(cost=torch.nan_to_num(misfit, nan=math.inf))
+    move = torch.cholesky_solve(system.right[:, :, None], factor)[:, :, 0]
+    by_angle, by_delay, by_real, by_imaginary = move.split(state.gain.shape[1], 1)
+    gain = state.gain + torch.complex(by_real, by_imaginary)
+    return State(state.delay + by_delay, state.angle + by_angle, gain, state.cost)
 
 
 class _Result:

@@ -11,7 +11,7 @@ import xarray as xr
 
 from locus import EstimatorOptions, Radio
 from locus.estimator import _despread, estimate, threshold
-from locus.fit import State, refine
+from locus.fit import State, model, power, propose, refine, refine_side_by_side
 from locus.observation import observe
 
 RADIO = Radio()
@@ -141,6 +141,34 @@ def test_a_step_never_raises_the_cost() -> None:
     state = State(start[0], start[1], gain, torch.zeros(50, dtype=torch.float64))
     costs = [refine(channel, state, steps).cost for steps in range(1, 25)]
     assert all((after <= before).all() for before, after in itertools.pairwise(costs))
+
+
+def test_the_proposal_is_the_highest_point_of_the_whole_matched_filter() -> None:
+    """The compiled search skips rows that cannot win; a two-dimensional transform of everything says the same."""
+    taken = snapshots(paths([0.2, -0.5], [1e-7, 3e-7], [-5.0, -25.0]), 100).iq.values
+    taken[50:] = snapshots(paths([0.0], [0.0], [-400.0]), 50).iq.values  # half of them noise alone
+    channel = _despread(torch.from_numpy(taken), RADIO)
+    delay, angle, _, height = propose(channel, EstimatorOptions())
+    surface = np.abs(np.fft.ifft2(channel.numpy(), s=(256, 32), axes=(1, 2), norm="forward")) ** 2 / 1024
+    np.testing.assert_allclose(height, surface.max(axis=(1, 2)), rtol=1e-9)
+    row, column = np.unravel_index(surface.reshape(100, -1).argmax(axis=1), (256, 32))
+    np.testing.assert_allclose(delay, 2 * np.pi * row / 256)
+    np.testing.assert_allclose(angle, 2 * np.pi * column / 32)
+
+
+@pytest.mark.parametrize("num_paths", [1, 3, 6])
+def test_both_refinements_take_the_same_steps(num_paths: int) -> None:
+    """The compiled one for processors and the batched one for GPUs; and the cost is what the model really leaves."""
+    taken = snapshots(paths([0.2, -0.5, 0.9], [1e-7, 3e-7, 5e-7], [10.0, 5.0, 0.0]), 50)
+    channel = _despread(torch.from_numpy(taken.iq.values), RADIO)
+    rng = np.random.default_rng(0)
+    start = torch.from_numpy(rng.uniform(-3, 3, (2, 50, num_paths)))
+    gain = torch.complex(*torch.from_numpy(rng.standard_normal((2, 50, num_paths))))
+    state = State(start[0], start[1], gain, torch.zeros(50, dtype=torch.float64))
+    one, other = refine(channel, state, 4), refine_side_by_side(channel, state, 4)
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(one.cost, power(channel - model(one, 128, 8)).sum((1, 2)), rtol=1e-10)
 
 
 def test_fewer_and_more_paths_than_asked_for() -> None:

@@ -1,29 +1,12 @@
 """Chapter 1 at smoke size, judged by the physics that it shows."""
 
-from pathlib import Path
-
-import nbformat
 import pytest
-
-import locus
-from locus import pipeline
+from chapter import glued_numbers
 
 
 @pytest.fixture(scope="module")
 def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """Every number that the chapter glues into its prose."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
-        (source,) = pipeline.chapters("01")
-        executed: Path = pipeline.execute(source, locus.open_run("smoke"))
-    values = {}
-    for cell in nbformat.read(executed, as_version=4).cells:
-        for output in cell.get("outputs", []):
-            assert output.get("name") != "stderr", output.text
-            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
-            if name:
-                values[name] = float(output.data["application/papermill.record/text/plain"])
-    return values
+    return glued_numbers("01", tmp_path_factory)
 
 
 def test_link_budget(glued: dict[str, float]) -> None:

@@ -1,0 +1,25 @@
+"""What the tests of all chapters share."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+
+import locus
+from locus import pipeline
+
+
+def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
+    """Run a chapter at smoke size, and return every number that it glues into its prose. It must print no warning."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
+        (source,) = pipeline.chapters(number)
+        executed = pipeline.execute(source, locus.open_run("smoke"))
+    values = {}
+    for cell in nbformat.read(executed, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            assert output.get("name") != "stderr", output.text
+            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
+            if name:
+                values[name] = float(output.data["application/papermill.record/text/plain"])
+    return values
