@@ -28,21 +28,25 @@ def with_twin(backend: str, **changes: Any) -> Config:
 
 def rate(num_workers: int, config: Config, split: str, num_blocks: int) -> float:
     """Groups a second of this many workers, each warmed up before."""
-    with cluster.connect(num_workers) as client:
-        client.run(trace_block, 0, config.to_dict(), split)
+    arguments = (config.to_dict(), split)
+
+    def run(blocks: range) -> float:
         start = time.perf_counter()
-        arguments = (config.to_dict(), split)
-        for _ in cluster.each(client, lambda block: (trace_block, (block, *arguments)), list(range(1, num_blocks + 1))):
+        for _ in cluster.each(client, lambda block: (trace_block, (block, *arguments)), list(blocks)):
             pass
-        return num_blocks * config.storage.block / (time.perf_counter() - start)
+        return time.perf_counter() - start
+
+    with cluster.connect(num_workers) as client:
+        run(range(4 * num_workers))
+        return num_blocks * config.storage.block / run(range(num_blocks))
 
 
 def speedup(backend: str) -> float:
-    """Rate of two workers over that of one; the best of three, as both must be undisturbed to be compared."""
-    blocks = {"image": 40, "sionna": 12}[backend]
-    config = with_twin(backend, **{"storage.block": {"image": 10, "sionna": 2}[backend]})
-    one, two = (max(rate(workers, config, "train", blocks) for _ in range(3)) for workers in (1, 2))
-    return two / one
+    """Rate of two workers over that of one: the median of pairs measured in turn, as the machine's speed drifts."""
+    blocks = {"image": 60, "sionna": 24}[backend]
+    config = with_twin(backend, **{"storage.block": {"image": 10, "sionna": 1}[backend]})
+    rates = [[rate(workers, config, "train", blocks) for workers in (1, 2)] for _ in range(3)]
+    return float(np.median([two / one for one, two in rates]))
 
 
 def full_size(backend: str) -> dict[str, float]:

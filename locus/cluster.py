@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,6 +39,8 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
             dashboard_address=None,
             env=dict.fromkeys(_POOLS, "1"),
             memory_limit=0,
+            # A worker that is told to end may find its scheduler gone already, and would say so at length.
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

@@ -74,6 +74,15 @@ def test_chapters_are_in_the_table_of_contents() -> None:
     assert [name for name in listed if "chapters/" in name] == [f"book/chapters/{path.stem}" for path in NOTEBOOKS]
 
 
+def test_readme_code_runs_as_it_stands() -> None:
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert code is not None
+    names: dict[str, object] = {}
+    exec(code.group(1), names)
+    assert dict(names["paths"].sizes) == {"candidate": 500, "path": 16}  # type: ignore[attr-defined]
+    assert dict(names["observed"].sizes) == {"path": 6}  # type: ignore[attr-defined]
+
+
 def test_readme_shows_what_the_benchmark_wrote() -> None:
     results = json.loads((ROOT / "benchmarks/results.json").read_text())["twin"]
     readme = (ROOT / "README.md").read_text()
