@@ -116,6 +116,7 @@ high = curve.sel(snr_db=slice(-10, None))
 glue("angle_over_bound", float((high.angle_error / high.angle_bound).mean()), display=False)
 glue("delay_over_bound", float((high.delay_error / high.delay_bound).mean()), display=False)
 detected = curve.detected
+glue("false_alarm", 100 * config.estimator.false_alarm, display=False)
 glue("threshold_snr", float(curve.attrs["threshold_db"]), display=False)
 glue("detected_low", 100 * float(detected.sel(snr_db=-25.0)), display=False)
 glue("detected_high", 100 * float(detected.sel(snr_db=-15.0)), display=False)
@@ -125,7 +126,7 @@ glue("detected_high", 100 * float(detected.sel(snr_db=-15.0)), display=False)
 # path: the error jumps, and (shaded) fewer and fewer paths are found at all.*
 #
 # Above -10 dB a sample the error of the angle is {glue:text}`angle_over_bound:.3f` times the bound, that of the delay
-# {glue:text}`delay_over_bound:.3f` times. The threshold, {glue:text}`threshold_snr:.1f` dB, lies where 30 % of all snapshots of pure noise would yield a
+# {glue:text}`delay_over_bound:.3f` times. The threshold, {glue:text}`threshold_snr:.1f` dB, lies where {glue:text}`false_alarm:.0f` % of all snapshots of pure noise would yield a
 # path; at -25 dB {glue:text}`detected_low:.0f` % of the paths are found, at -15 dB {glue:text}`detected_high:.0f` %.
 #
 # ## Over many rooms

@@ -107,6 +107,9 @@ def test_rays_bounce_at_the_angle_at_which_they_came_and_end_at_the_candidate(tw
     miss = np.hypot(*np.moveaxis(points[:, :, -1] - candidates[:, np.newaxis], -1, 0))[judged]
     assert judged.sum() > 500
     assert miss.max() < (1e-9 if twin.name == "image" else 0.05)
+    aimed = ray_points(layout, data, aimed=True)
+    miss = np.hypot(*np.moveaxis(aimed[:, :, -1] - candidates[:, np.newaxis], -1, 0))[judged]
+    assert miss.max() < 1e-9
 
 
 def test_mirrored_room_gives_mirrored_paths(twin: Twin) -> None:

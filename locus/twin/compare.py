@@ -110,9 +110,11 @@ def compare(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Comparison:
     matched[row, j] = True
     missing, extra = b["valid"] & ~matched, a["valid"] & ~mutual
 
-    points_a, points_b = ray_points(layout, found), ray_points(layout, exact)
+    points_b = ray_points(layout, exact)
     missing_corner = missing & (corner_distance(layout, points_b) < CORNER)
-    extra_corner = extra & (corner_distance(layout, points_a) < CORNER)
+    # A ray drawn from a single-precision angle, and one aimed at the candidate: at a corner either may go astray.
+    drawn, aimed = (corner_distance(layout, ray_points(layout, found, aimed=aim)) for aim in (False, True))
+    extra_corner = extra & (np.minimum(drawn, aimed) < CORNER)
     ratio = a["gain"][row, i] / b["gain"][row, j]
     return Comparison(
         num_paths=int(b["valid"].sum()),
