@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +71,7 @@ def wait_for_blocks(data: Path, count: int, process: subprocess.Popen[bytes]) ->
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], float]:
     """Files of an undisturbed build, and how long it took once everything was compiled."""
+    finish(IMAGE, tmp_path_factory.mktemp("compiling"))
     data = tmp_path_factory.mktemp("undisturbed")
     seconds = finish(IMAGE, data)
     return contents(data), seconds
@@ -84,9 +85,8 @@ def test_killed_at_ten_moments_it_ends_with_the_same_bits(
     for moment in np.random.default_rng(0).uniform(0, seconds, size=10):
         before = {name: path.stat().st_mtime_ns for name, path in chunks(tmp_path).items()} if progress else {}
         count = finished_blocks(tmp_path)
-        with started(IMAGE, tmp_path) as process:
-            time.sleep(moment)
-            process.send_signal(signal.SIGKILL)
+        with started(IMAGE, tmp_path) as process, suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=moment)  # killed when this runs out, if it has not ended before
         progress.append(finished_blocks(tmp_path))
         if count == 40:  # nothing was left to do, and nothing was done
             assert before == {name: path.stat().st_mtime_ns for name, path in chunks(tmp_path).items()}
