@@ -127,7 +127,7 @@ glue("detected_high", 100 * float(detected.sel(snr_db=-15.0)), display=False)
 #
 # Above -10 dB a sample the error of the angle is {glue:text}`angle_over_bound:.3f` times the bound, that of the delay
 # {glue:text}`delay_over_bound:.3f` times. The threshold, {glue:text}`threshold_snr:.1f` dB, lies where {glue:text}`false_alarm:.0f` % of all snapshots of pure noise would yield a
-# path; at -25 dB {glue:text}`detected_low:.0f` % of the paths are found, at -15 dB {glue:text}`detected_high:.0f` %.
+# path; at -25 dB {glue:text}`detected_low:.0f` % of the snapshots yield one, hardly more than false alarms, at -15 dB {glue:text}`detected_high:.0f` %.
 #
 # ## Over many rooms
 #
@@ -149,7 +149,7 @@ glue("folded_within", 100 * float((error < np.radians(2)).mean()), display=False
 
 # %% [markdown]
 # *Left: estimates lie on the diagonal, and for transmitters behind the array on its mirror images. Right: strengths agree down to the
-# threshold (dashed); points off the diagonal are snapshots in which several paths overlap.*
+# threshold (dashed); along it lie false alarms, and points off the diagonal are snapshots in which several paths overlap.*
 #
 # Of {glue:text}`num_pairs` snapshots {glue:text}`share_found:.0f` % yield a path; the others come from deep shadow or from behind. Once front and back
 # are folded together, {glue:text}`folded_within:.0f` % of the strongest angles are right to 2 degrees.
