@@ -21,7 +21,6 @@ import xarray as xr
 from locus import estimator, groups, layout, observation
 from locus.checks import plain
 from locus.config import Config, Radio, TwinOptions
-from locus.journal import StoreError
 from locus.store import Arrays, Store, bounds
 from locus.twin import Twin, base, make_twin
 
@@ -218,6 +217,3 @@ class Observations(Store):
             group=slice(*bounds(self.run.config, self.split, block))
         )
         return observe_block, (block, self.run.config.to_dict(), self.split, paths.reset_coords(drop=True).load())
-
-
-__all__ = ["Library", "Observations", "StoreError", "make_snapshots", "trace_group"]
