@@ -30,6 +30,20 @@ def main(arguments: list[str] | None = None) -> int:
     observe = commands.add_parser("observe", help="make and estimate the snapshots of libraries that are built")
     _add_splits(observe)
 
+    train = commands.add_parser("train", help="train methods, and make what they are trained on")
+    train.add_argument(
+        "methods", nargs="*", metavar="METHOD", help="locus_dt, gauss_cart, gauss_polar or gmm_cart (default: all)"
+    )
+    _add_settings(train)
+    _add_workers(train)
+
+    evaluate = commands.add_parser("evaluate", help="evaluate the trained methods on held-out rooms")
+    evaluate.add_argument(
+        "evaluations", nargs="*", metavar="EVALUATION", help="test, random, grid or grid_offlist (default: test)"
+    )
+    _add_settings(evaluate)
+    _add_workers(evaluate)
+
     book = commands.add_parser("book", help="build the book from a run's executed chapters")
     book.add_argument("--run", default="quick", help="run to show (default: %(default)s)")
     book.add_argument("--out", metavar="FOLDER", help="where _build is made (default: the repository)")
@@ -51,6 +65,10 @@ def _add_splits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("splits", nargs="+", metavar="SPLIT", help="train, test, eval_random or eval_grid")
     _add_settings(parser)
     parser.add_argument("--twin", choices=BACKENDS, help="trace with this twin (default: as the settings say)")
+    _add_workers(parser)
+
+
+def _add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, metavar="N", help="local processes (default: one a core)")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead, like tcp://10.0.0.1:8786"
@@ -69,9 +87,40 @@ def _call(options: argparse.Namespace) -> int:
         return 0
     if options.command in ("build", "observe"):
         return _build(options)
+    if options.command in ("train", "evaluate"):
+        return _train(options) if options.command == "train" else _evaluate(options)
     from locus import book
 
     print(f"Open {book.build(locus.open_run(options.run), options.out)}")
+    return 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    from locus import steps
+    from locus.methods import METHODS
+
+    run = locus.open_run(options.profile, parse_changes(options.set))
+    targets = [steps.weights_step(run, name) for name in options.methods or METHODS]
+    run.save()
+    made = steps.make(targets, options.workers, options.scheduler)
+    for target in targets:
+        print(f"{target.name} of run {run.name}: " + (f"{made[target.name]:.0f} s" if target.name in made else "fresh"))
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from locus import steps
+    from locus.evaluation import EVALUATIONS, Rows, print_table
+
+    run = locus.open_run(options.profile, parse_changes(options.set))
+    for name in options.evaluations:
+        if name not in EVALUATIONS:
+            raise ValueError(f"Expected evaluations of {list(EVALUATIONS)}, got {name!r}")
+    names = options.evaluations or ["test"]
+    run.save()
+    steps.make([steps.rows_step(run, EVALUATIONS[name]) for name in names], options.workers, options.scheduler)
+    for name in names:
+        print_table(f"{name} of run {run.name}", Rows(run, EVALUATIONS[name]).open(name))
     return 0
 
 

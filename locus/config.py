@@ -192,8 +192,19 @@ class EstimatorCheck:
 
 
 @dataclass(frozen=True)
+class FeatureOptions:
+    """How a path becomes numbers (Sec. II-F)."""
+
+    snr_range: tuple[float, float] = (-30.0, 30.0)
+    """SNR per sample and antenna that is scaled to 0 and to 1 [dB]; beyond it is clipped."""
+
+    def __post_init__(self) -> None:
+        check_range("features.snr_range[1]", self.snr_range[1], self.snr_range[0], open_low=True)
+
+
+@dataclass(frozen=True)
 class Training:
-    """Sizes of the train and test splits (Sec. III-A)."""
+    """Sizes of the train and test splits (Sec. III-A), and how the networks are trained (Sec. III-D)."""
 
     num_layouts: int = 8000
     num_test_layouts: int = 2000
@@ -201,12 +212,36 @@ class Training:
     """Random candidates a layout."""
     num_snapshots: int = 10
     """Snapshots a layout, each of another true transmitter."""
+    num_negatives: int = 128
+    """Wrong candidates that a snapshot is compared with in a step, drawn anew each time; all of them at most."""
+    batch: int = 16
+    """Layouts a step, with all their snapshots."""
+    num_epochs: int = 200
+    """Passes over the training layouts at most; the learning rate falls to zero along a half cosine."""
+    patience: int = 50
+    """Training ends when the validation loss has not improved for so many epochs."""
+    learning_rate: float = 5e-3
+    """Of LOCUS-DT, at the start."""
+    baseline_learning_rate: float = 2e-3
+    """Of the baselines, at the start."""
+    weight_decay: float = 1e-4
+    validation_share: float = 0.05
+    """Share of the training layouts, the last ones, that validate and are not trained on."""
 
     def __post_init__(self) -> None:
-        check_range("training.num_layouts", self.num_layouts, 1)
-        check_range("training.num_test_layouts", self.num_test_layouts, 1)
-        check_range("training.num_candidates", self.num_candidates, 1)
-        check_range("training.num_snapshots", self.num_snapshots, 1)
+        check_range("training.num_layouts", self.num_layouts, 2)
+        for name in ("num_test_layouts", "num_snapshots", "num_negatives", "batch", "num_epochs", "patience"):
+            check_range(f"training.{name}", getattr(self, name), 1)
+        check_range("training.num_candidates", self.num_candidates, 2)
+        for name in ("learning_rate", "baseline_learning_rate"):
+            check_range(f"training.{name}", getattr(self, name), 0.0, open_low=True)
+        check_range("training.weight_decay", self.weight_decay, 0.0)
+        check_range("training.validation_share", self.validation_share, 0.0, 0.5, open_low=True)
+
+    @property
+    def num_validation_layouts(self) -> int:
+        """Layouts that validate, at least one."""
+        return max(1, round(self.validation_share * self.num_layouts))
 
 
 @dataclass(frozen=True)
@@ -220,8 +255,11 @@ class Evaluation:
     """Points of the grid that are kept for a layout of Eval Grid."""
     num_snapshots: int = 10
     """Snapshots a layout, each of another true transmitter."""
+    block: int = 100
+    """Layouts that are evaluated and kept as one: what is lost at most when a run is killed."""
 
     def __post_init__(self) -> None:
+        check_range("evaluation.block", self.block, 1)
         check_range("evaluation.num_layouts", self.num_layouts, 1)
         check_range("evaluation.num_candidates", self.num_candidates, 1)
         check_range("evaluation.num_grid_candidates", self.num_grid_candidates, 1)
@@ -250,6 +288,7 @@ class Config:
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
     twin_check: TwinCheck = field(default_factory=TwinCheck)
     estimator_check: EstimatorCheck = field(default_factory=EstimatorCheck)
+    features: FeatureOptions = field(default_factory=FeatureOptions)
     training: Training = field(default_factory=Training)
     evaluation: Evaluation = field(default_factory=Evaluation)
     storage: Storage = field(default_factory=Storage)

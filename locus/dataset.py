@@ -66,6 +66,35 @@ def make_snapshots(config: Config, split: str, index: int, paths: xr.Dataset) ->
     return snapshots.assign(truth=("snapshot", truth, {"units": "1", "long_name": "index of the true candidate"}))
 
 
+def trace_offlist(config: Config, index: int, paths: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Snapshots of transmitters anywhere in the free space of a group of ``eval_grid``, and their traced paths.
+
+    A transmitter is drawn again until it has a path. Beside ``iq`` the snapshots hold the ``position`` (snapshot, axis)
+    of each transmitter, and as ``truth`` the candidate nearest to it.
+    """
+    group = groups.draw(config, "eval_grid", index)
+    count = groups.num_snapshots(config, "eval_grid")
+    rngs = [groups.snapshot_rng(config, "eval_grid", index, s, off_list=True) for s in range(count)]
+    twin = _twin(groups.backend(config, "eval_grid"), config.radio, config.twin)
+    position, traced = np.empty((count, 2)), [xr.Dataset()] * count
+    waiting = list(range(count))
+    while waiting:
+        drawn = np.array([groups.draw_position(group.layout, group.pose, rngs[s]) for s in waiting])
+        found = twin.trace(group.layout, group.pose, drawn)
+        heard = found.valid.any("path").values
+        for row, s in enumerate(waiting):
+            position[s], traced[s] = drawn[row], found.isel(candidate=row).reset_coords(drop=True)
+        waiting = [s for row, s in enumerate(waiting) if not heard[row]]
+    true_paths = xr.concat(traced, "snapshot")
+    candidates = np.stack([paths.x.values, paths.y.values], axis=-1)
+    nearest = np.linalg.norm(position[:, np.newaxis] - candidates, axis=-1).argmin(axis=1)
+    snapshots = observation.observe(true_paths[["aoa", "delay", "gain", "valid"]], rngs, config.radio)
+    return snapshots.assign(
+        truth=("snapshot", nearest, {"units": "1", "long_name": "index of the candidate nearest to the transmitter"}),
+        position=(("snapshot", "axis"), position, {"units": "m", "long_name": "position of the transmitter"}),
+    ), true_paths
+
+
 def strongest_pairs(config: Config, split: str, num_groups: int) -> xr.Dataset:
     """Strongest estimated path of each snapshot of the first groups, (snapshot), beside the strongest traced one."""
     rows = []
@@ -117,7 +146,7 @@ class Library(Store):
         **{name: (_PATHS, kind, base.ATTRIBUTES[name]) for name, kind in _PATH_TYPES.items()},
     }
 
-    def recipe(self) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Any]:
         """All that the traced paths depend on."""
         config = self.run.config
         twin = dataclasses.asdict(config.twin)
@@ -129,7 +158,6 @@ class Library(Store):
             "seed": config.seed,
             "num_groups": groups.num_groups(config, self.split),
             "num_candidates": groups.num_candidates(config, self.split),
-            "block": config.storage.block,
             "backend": name,
             "room": plain(dataclasses.asdict(config.room)),
             "radio": {"carrier": config.radio.carrier},
@@ -191,11 +219,11 @@ class Observations(Store):
     def _candidates(self) -> xr.Dataset:
         return self.library.open()
 
-    def recipe(self) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Any]:
         """All that the estimates depend on: the library, the radio and the estimator."""
         config = self.run.config
         return {
-            "library": self.library.recipe(),
+            "library": self.library.numbers(),
             "num_snapshots": groups.num_snapshots(config, self.split),
             "radio": dataclasses.asdict(config.radio),
             "estimator": dataclasses.asdict(config.estimator),

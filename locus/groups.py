@@ -61,9 +61,12 @@ def num_snapshots(config: Config, split: str) -> int:
     return config.evaluation.num_snapshots if split.startswith("eval") else config.training.num_snapshots
 
 
-def snapshot_rng(config: Config, split: str, index: int, snapshot: int) -> np.random.Generator:
+def snapshot_rng(
+    config: Config, split: str, index: int, snapshot: int, *, off_list: bool = False
+) -> np.random.Generator:
     """Random numbers of one snapshot of one group: its true transmitter, sync offset, phase and noise."""
-    return np.random.default_rng([config.seed, _ROOMS[split], index, _SNAPSHOT, split == "eval_grid", snapshot])
+    kind = 2 if off_list else int(split == "eval_grid")
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _SNAPSHOT, kind, snapshot])
 
 
 def backend(config: Config, split: str) -> str:
@@ -86,6 +89,14 @@ def draw(config: Config, split: str, index: int) -> Group:
     while len(candidates) < count:
         candidates = np.concatenate([candidates, _away_from(pose, layout.sample(count, rng))])
     return Group(layout, pose, candidates[:count])
+
+
+def draw_position(layout: Layout, pose: Pose, rng: np.random.Generator) -> NDArray[np.float64]:
+    """A point of the free space, far enough from the receiver for a twin to trace, (2)."""
+    while True:
+        found = _away_from(pose, layout.sample(1, rng))
+        if len(found):
+            return np.asarray(found[0])
 
 
 def _away_from(pose: Pose, points: NDArray[np.float64]) -> NDArray[np.float64]:

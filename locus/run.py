@@ -23,6 +23,7 @@ _RECORDED = (
     "mitsuba",
     "numba",
     "numpy",
+    "safetensors",
     "shapely",
     "sionna",
     "sionna-rt",
@@ -73,6 +74,16 @@ class Run:
         """Folder of the executed chapters."""
         return self.path / "notebooks"
 
+    @property
+    def models(self) -> Path:
+        """Folder of the trained weights."""
+        return self.path / "models"
+
+    @property
+    def results(self) -> Path:
+        """Folder of the result files."""
+        return self.path / "results"
+
     def save(self) -> None:
         """Write run.yml: configuration and versions."""
         content = {"config": self.config.to_dict(), "versions": versions()}
@@ -103,6 +114,11 @@ def open_run(name: str, changes: Mapping[str, Any] | None = None) -> Run:
             "`locus reproduce` makes one"
         )
     return Run(name, Config.from_dict(yaml.safe_load(recipe.read_text(encoding="utf-8"))["config"]))
+
+
+def fingerprint(recipe: Mapping[str, Any]) -> str:
+    """Short name of a recipe: equal for what holds the same numbers."""
+    return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def write_text(path: Path, text: str) -> None:

@@ -7,8 +7,6 @@ killed build goes on where it was, and a damaged file is found and made again.
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +25,7 @@ from tqdm import tqdm
 from locus import cluster, groups
 from locus.config import Config
 from locus.journal import Journal, StoreError, exclusive
-from locus.run import Run, versions
+from locus.run import Run, fingerprint, versions
 
 FREE_DISK = 1.2
 """Room that must be free before a build starts, as a multiple of what the store can take at most."""
@@ -59,8 +57,12 @@ class Store(ABC):
         groups.check_split(self.split)
 
     @abstractmethod
-    def recipe(self) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Any]:
         """All that the stored numbers depend on, ready for JSON."""
+
+    def recipe(self) -> dict[str, Any]:
+        """What the store on disk depends on: its numbers, and how they are cut."""
+        return {**self.numbers(), "block": self.run.config.storage.block}
 
     @abstractmethod
     def sizes(self) -> dict[str, int]:
@@ -92,7 +94,7 @@ class Store(ABC):
 
     def hash(self) -> str:
         """Short name of the recipe: equal for stores that hold the same numbers."""
-        return hashlib.sha256(json.dumps(self.recipe(), sort_keys=True).encode()).hexdigest()[:16]
+        return fingerprint(self.recipe())
 
     def todo(self) -> list[int]:
         """Blocks that are not finished, or whose files were damaged since."""

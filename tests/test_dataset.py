@@ -224,7 +224,7 @@ def test_the_true_transmitter_can_be_heard(observations: Observations) -> None:
 def test_observations_say_how_they_were_made_and_refuse_other_settings(observations: Observations) -> None:
     data = observations.open()
     assert data.attrs["recipe"]["estimator"]["num_paths"] == 6
-    assert data.attrs["recipe"]["library"] == observations.library.recipe()
+    assert data.attrs["recipe"]["library"] == observations.library.numbers()
     assert all({"units", "long_name"} <= variable.attrs.keys() for variable in data.variables.values())
     other = locus.load_config("smoke", {**CHANGES, "estimator.false_alarm": 0.1})
     with pytest.raises(StoreError, match=r"estimator.false_alarm is 0.3 in the store and 0.1 in the settings"):

@@ -1,0 +1,246 @@
+"""Evaluation: trained methods and held-out groups in, one row a snapshot and method out.
+
+Group by group: trace, observe, estimate, score with every method, measure. Blocks of groups are finished units that are
+never computed twice; no store of candidates is needed.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import torch
+import xarray as xr
+from distributed import Client
+from tqdm import tqdm
+
+from locus import cluster, estimator, groups, limit, methods, metrics
+from locus.config import Config
+from locus.dataset import Observations, make_snapshots, trace_group, trace_offlist
+from locus.run import Run, fingerprint, versions
+from locus.score import Method
+from locus.weights import Weights
+
+EVALUATIONS = {"test": "test", "random": "eval_random", "grid": "eval_grid", "grid_offlist": "eval_grid"}
+"""Evaluations and the split that each one uses. Off the list, the transmitter is anywhere in free space."""
+
+LIMITS = ("blind_limit", "bayes_limit")
+"""What an ideal receiver that knows the exact twin would reach, without and with the phases of the paths."""
+
+_TASK = 5  # groups that a worker evaluates at a time
+
+
+def evaluate_group(config: Config, split: str, index: int, scorers: Mapping[str, Method]) -> xr.Dataset:
+    """Rows (evaluation, snapshot, method) of one group, with coordinates group, stratum and snr_db.
+
+    On the test split without the limits; on ``eval_grid`` for a transmitter on the list of candidates, and off it.
+    """
+    layout = groups.draw(config, split, index).layout
+    paths = trace_group(config, split, index)
+    on_list = make_snapshots(config, split, index, paths)
+    true_paths = paths[["snr_db", "order", "valid"]].isel(candidate=on_list.truth).reset_coords(drop=True)
+    rows = [_rows(config, split, paths, on_list, true_paths, scorers, layout.free_space.area, (index, 0))]
+    if split == "eval_grid":
+        off_list, true_paths = trace_offlist(config, index, paths)
+        rows.append(_rows(config, split, paths, off_list, true_paths, scorers, layout.free_space.area, (index, 1)))
+    names = [name for name, used in EVALUATIONS.items() if used == split]
+    return xr.concat(rows, xr.DataArray(names, dims="evaluation", name="evaluation"))
+
+
+def _rows(
+    config: Config,
+    split: str,
+    paths: xr.Dataset,
+    snapshots: xr.Dataset,
+    true_paths: xr.Dataset,
+    scorers: Mapping[str, Method],
+    area: float,
+    stream: tuple[int, int],
+) -> xr.Dataset:
+    """Rows (snapshot, method) of the snapshots of one group."""
+    observed = estimator.estimate(snapshots, config.estimator)
+    log_posteriors = {name: scorer.log_posterior(paths, observed) for name, scorer in scorers.items()}
+    if split != "test":
+        log_posteriors["blind_limit"] = limit.blind_limit(paths, snapshots)
+        log_posteriors["bayes_limit"] = limit.bayes_limit(paths, snapshots)
+    truth = snapshots.truth.values
+    position = snapshots.position.values if "position" in snapshots else None
+    rng = np.random.default_rng([config.seed, list(groups.SPLITS).index(split), *stream])
+    ties = rng.integers(2**63)  # one draw for all methods, so that equal posteriors get equal levels
+    columns = [
+        metrics.measure(values, truth, area, np.random.default_rng(ties), position)
+        for values in log_posteriors.values()
+    ]
+    rows = xr.concat(columns, xr.DataArray(list(log_posteriors), dims="method", name="method"))
+    threshold_db = 10 * math.log10(estimator.threshold(config.estimator, config.radio))
+    return rows.transpose("snapshot", "method").assign_coords(
+        group=("snapshot", np.full(len(truth), stream[0])),
+        stratum=metrics.stratum(true_paths, threshold_db),
+        snr_db=metrics.strongest_snr(true_paths),
+    )
+
+
+def evaluate_groups(
+    span: tuple[int, int], config: dict[str, Any], split: str, scorers: dict[str, Method]
+) -> xr.Dataset:
+    """Rows of some groups: what a worker does."""
+    torch.set_num_threads(1)  # as many workers as cores, one thread each
+    numba.set_num_threads(1)
+    settings = Config.from_dict(config)
+    return xr.concat([evaluate_group(settings, split, index, scorers) for index in range(*span)], "snapshot")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of all groups of a split of a run: ``results/snapshots_<evaluation>.nc``, made block by block."""
+
+    run: Run
+    split: str
+
+    def __post_init__(self) -> None:
+        if self.split not in EVALUATIONS.values():
+            raise ValueError(f"Expected 'split' in {sorted(set(EVALUATIONS.values()))}, got {self.split!r}")
+
+    @property
+    def evaluations(self) -> list[str]:
+        """Evaluations that this split serves."""
+        return [name for name, split in EVALUATIONS.items() if split == self.split]
+
+    @property
+    def num_blocks(self) -> int:
+        """Finished units."""
+        return math.ceil(groups.num_groups(self.run.config, self.split) / self.run.config.evaluation.block)
+
+    def path(self, evaluation: str) -> Path:
+        """File of one evaluation."""
+        return self.run.results / f"snapshots_{evaluation}.nc"
+
+    def block_path(self, block: int) -> Path:
+        """File of one finished block, until all are there."""
+        return self.run.results / "blocks" / f"{self.split}_{block:03d}.nc"
+
+    def recipe(self) -> dict[str, Any]:
+        """All that the rows depend on, but for how many there are."""
+        numbers = Observations(self.run, self.split).numbers()
+        del numbers["library"]["num_groups"]
+        return {
+            "observations": numbers,
+            "weights": {name: Weights(self.run, name).hash() for name in methods.METHODS},
+            "recipes": {"metrics": metrics.RECIPE, "limit": limit.RECIPE},
+        }
+
+    def hash(self) -> str:
+        """Short name of the recipe and of the number of groups."""
+        return fingerprint({**self.recipe(), "num_groups": groups.num_groups(self.run.config, self.split)})
+
+    def fresh(self) -> bool:
+        """Whether all rows are there and are what the settings ask for now."""
+        return all(_hash_of(self.path(name)) == self.hash() for name in self.evaluations)
+
+    def open(self, evaluation: str) -> xr.Dataset:
+        """Rows (snapshot, method) of one evaluation."""
+        return _load(self.path(evaluation))
+
+    def todo(self) -> list[int]:
+        """Blocks that are not finished."""
+        return [
+            block for block in range(self.num_blocks) if _hash_of(self.block_path(block)) != self._block_hash(block)
+        ]
+
+    def make(self, workers: Callable[[], Client]) -> None:
+        """Evaluate what is missing, and join the blocks when all are there."""
+        todo, config = self.todo(), self.run.config
+        scorers = self.scorers()
+        sizes = {block: len(range(*self._span(block))) for block in range(self.num_blocks)}
+        done = sum(sizes[block] for block in range(self.num_blocks) if block not in todo)
+        with tqdm(total=sum(sizes.values()), initial=done, desc=f"evaluate {self.split}", unit="group") as bar:
+            for block in todo:
+                start, stop = self._span(block)
+                spans = [(first, min(first + _TASK, stop)) for first in range(start, stop, _TASK)]
+                work = functools.partial(_task, config=config.to_dict(), split=self.split, scorers=scorers)
+                parts = {}
+                for span, rows in cluster.each(workers(), work, spans):
+                    parts[span] = rows
+                    bar.update(span[1] - span[0])
+                joined = xr.concat([parts[span] for span in spans], "snapshot")
+                _save(self.block_path(block), joined, {"hash": self._block_hash(block)})
+        self._join()
+
+    def scorers(self) -> dict[str, Method]:
+        """Trained methods; on the test split the baselines in each encoding, too."""
+        found: dict[str, Method] = {}
+        for name in methods.METHODS:
+            weights = Weights(self.run, name)
+            files = {name: weights.path}
+            if self.split == "test" and len(weights.encodings) > 1:
+                files |= {f"{name}.{encoding}": weights.path_of(encoding) for encoding in weights.encodings}
+            found |= {key: methods.load_method(file)[0] for key, file in files.items()}
+        return found
+
+    def _join(self) -> None:
+        blocks = [_load(self.block_path(block)) for block in range(self.num_blocks)]
+        rows = xr.concat(blocks, "snapshot")
+        attributes = {
+            "hash": self.hash(),
+            "num_candidates": groups.num_candidates(self.run.config, self.split),
+            "twin": groups.backend(self.run.config, self.split),
+            "versions": str(versions()),
+        }
+        for name in self.evaluations:
+            one = rows.sel(evaluation=name).reset_coords("evaluation", drop=True)
+            _save(self.path(name), one, attributes)
+        for block in range(self.num_blocks):
+            self.block_path(block).unlink()
+
+    def _span(self, block: int) -> tuple[int, int]:
+        size = self.run.config.evaluation.block
+        return block * size, min((block + 1) * size, groups.num_groups(self.run.config, self.split))
+
+    def _block_hash(self, block: int) -> str:
+        return fingerprint({**self.recipe(), "span": list(self._span(block))})
+
+
+def print_table(title: str, rows: xr.Dataset) -> None:
+    """Print loss, gain and ratio of every method with their intervals."""
+    table = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(0))
+    print(f"{title}: {int(table.num_snapshots)} snapshots, {int(table.num_groups)} layouts")
+    for name in table.method.values:
+        one = table.sel({"method": name})
+        print(
+            f"  {name:20} L {one.loss:7.3f} [{one.loss_low:7.3f}, {one.loss_high:7.3f}]   G {one.gain:7.2f}   "
+            f"R {100 * one.ratio:6.2f} % [{100 * one.ratio_low:6.2f}, {100 * one.ratio_high:6.2f}]"
+        )
+
+
+def _task(span: tuple[int, int], **arguments: Any) -> tuple[Callable[..., xr.Dataset], tuple[Any, ...]]:
+    return functools.partial(evaluate_groups, **arguments), (span,)
+
+
+def _save(path: Path, data: xr.Dataset, attributes: dict[str, Any]) -> None:
+    """Write netCDF to the side, small, and rename it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    single = {
+        name: {"dtype": "float32", "zlib": True} for name, value in data.data_vars.items() if value.dtype.kind == "f"
+    }
+    data.assign_attrs(attributes).to_netcdf(scratch, engine="h5netcdf", encoding=single)
+    scratch.replace(path)
+
+
+def _load(path: Path) -> xr.Dataset:
+    with xr.open_dataset(path, engine="h5netcdf") as data:
+        return data.load()
+
+
+def _hash_of(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with xr.open_dataset(path, engine="h5netcdf") as data:
+        return str(data.attrs.get("hash"))

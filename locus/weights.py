@@ -1,0 +1,111 @@
+"""Weights of a run: its observations in, a trained network of each method in the run's folder out."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from locus import baselines, features, methods, score, train
+from locus.checks import plain
+from locus.dataset import Library, Observations
+from locus.device import device
+from locus.run import Run, fingerprint, versions
+from locus.score import MethodOptions
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The trained network of one method of a run."""
+
+    run: Run
+    method: str
+
+    def __post_init__(self) -> None:
+        methods.check_method(self.method)
+
+    @property
+    def path(self) -> Path:
+        """File of the weights; of a baseline, those of its stronger encoding."""
+        return self.path_of(None)
+
+    def path_of(self, encoding: str | None) -> Path:
+        """File of the weights of one encoding."""
+        return self.run.models / f"{self.method}{f'.{encoding}' if encoding else ''}.safetensors"
+
+    @property
+    def encodings(self) -> tuple[str, ...]:
+        """Encodings that are trained; the one of lower validation loss is the method's."""
+        return methods.encodings(self.method)
+
+    def recipe(self) -> dict[str, Any]:
+        """All that the weights depend on."""
+        config = self.run.config
+        training = dataclasses.asdict(config.training)
+        # Sizes of the train split are in the observations' recipe already
+        for name in ("num_layouts", "num_test_layouts", "num_candidates", "num_snapshots"):
+            del training[name]
+        training["learning_rate"] = self._learning_rate
+        del training["baseline_learning_rate"]
+        own = {"score": score.RECIPE} if self.method == "locus_dt" else {"baselines": baselines.RECIPE}
+        return {
+            "method": self.method,
+            "observations": Observations(self.run, "train").numbers(),
+            "features": plain(dataclasses.asdict(config.features)),
+            "training": training,
+            "recipes": {"features": features.RECIPE, "train": train.RECIPE, **own},
+        }
+
+    def hash(self) -> str:
+        """Short name of the recipe."""
+        return fingerprint(self.recipe())
+
+    def fresh(self) -> bool:
+        """Whether the weights are there and are what the settings ask for now."""
+        return self.path.is_file() and methods.read_tensors(self.path)[1].get("hash") == self.hash()
+
+    def make(self) -> None:
+        """Train on the run's observations, or go on with a training that was interrupted."""
+        library, observations = Library(self.run, "train").open(), Observations(self.run, "train").open()
+        losses = {}
+        for number, encoding in enumerate(self.encodings):
+            seed = (self.run.config.seed, methods.METHODS.index(self.method), number)
+            method = methods.make_method(self.method, self._options(encoding), *_states(seed))
+            examples = train.make_examples(method, library, observations)
+            checkpoint = self.path.with_suffix(f".{encoding}.checkpoint"), self.hash()
+            result = train.train(
+                method.to(device()), examples, self.run.config.training, self._learning_rate, seed, checkpoint
+            )
+            losses[encoding] = result.history["validation"][result.best_epoch]
+            methods.save_method(self.path_of(encoding), method, {**self._notes(), "training": result._asdict()})
+        winner = min(losses, key=lambda encoding: losses[encoding])
+        tensors, header = methods.read_tensors(self.path_of(winner))
+        methods.write_tensors(self.path, tensors, header)
+        if len(self.encodings) == 1:
+            self.path_of(winner).unlink()
+
+    @property
+    def _learning_rate(self) -> float:
+        training = self.run.config.training
+        return training.learning_rate if self.method == "locus_dt" else training.baseline_learning_rate
+
+    def _options(self, encoding: str) -> MethodOptions:
+        config = self.run.config
+        return MethodOptions(config.estimator.num_paths, config.features, config.room.size, encoding)
+
+    def _notes(self) -> dict[str, Any]:
+        return {
+            "hash": self.hash(),
+            "recipe": self.recipe(),
+            "config": self.run.config.to_dict(),
+            "versions": versions(),
+            "device": torch.device(device()).type,
+        }
+
+
+def _states(seed: tuple[int, ...]) -> list[int]:
+    return [int(state) for state in np.random.SeedSequence(seed).generate_state(1)]
