@@ -71,7 +71,7 @@ def adjusted_loss(method: Method, examples: Examples) -> float:
             part = examples.part(slice(start, start + _SCORE))
             log_posterior = torch.log_softmax(method(part.candidates, part.conditions).double(), -1)
             total -= float(log_posterior.gather(-1, part.truth[..., None]).sum())
-    return total / examples.truth.numel() - math.log(examples.candidates.shape[1])
+    return float(total / examples.truth.numel() - math.log(examples.candidates.shape[1]))
 
 
 def train(

@@ -198,9 +198,9 @@ def lists_with_truths(draw: Callable[..., np.ndarray], num_lists: int, seed: int
 )  # fmt: skip
 def test_each_recovers_a_distribution_of_its_own_kind(kind, draw, log_density) -> None:  # type: ignore[no-untyped-def]
     """Trained on truths drawn from it among uniform candidates, it reaches the cross-entropy of the true density."""
-    learning, held_out = (lists_with_truths(draw, count, seed) for seed, count in enumerate((1000, 3000)))
+    learning, held_out = (lists_with_truths(draw, count, seed) for seed, count in enumerate((1500, 3000)))
     method = make_method(kind.name, MethodOptions(num_paths=1, encoding="turned"))
-    options = Training(num_layouts=1000, num_epochs=40, batch=20, num_negatives=59)
+    options = Training(num_layouts=1500, num_epochs=40, batch=20, num_negatives=59, validation_share=0.3)
     train(method, learning, options, 1e-2, report=lambda _: None)
     scores = torch.log_softmax(log_density(held_out.candidates), -1)
     best = -float(scores.gather(1, held_out.truth).mean()) - math.log(60)
