@@ -10,7 +10,8 @@ from pathlib import Path
 
 import nbformat
 
-from locus.pipeline import chapters, source_hash
+from locus.chapters import chapters
+from locus.pipeline import chapter_step
 from locus.run import Run, repository, write_text
 
 _MATHJAX = "mathjax@3.2.2"
@@ -40,14 +41,16 @@ def build(run: Run, out: str | Path | None = None) -> Path:
 def stage(run: Run) -> None:
     """Copy the executed chapters to ``book/chapters``, each with a note that says which run it shows."""
     folder = repository() / "book" / "chapters"
-    remedy = f"`locus reproduce --profile {run.name}` makes it"
-    for source in chapters():
-        executed = run.notebooks / f"{source.stem}.ipynb"
+    remedy = f"`locus reproduce --profile {run.profile or run.name}` makes it"
+    for step in [chapter_step(run, source) for source in chapters()]:
+        (executed,) = step.outputs()
         if not executed.is_file():
-            raise FileNotFoundError(f"Expected chapter {source.stem} in run {run.name}, got none; {remedy}")
+            raise FileNotFoundError(f"Expected chapter {executed.stem} in run {run.name}, got none; {remedy}")
+        if not step.fresh():
+            raise FileNotFoundError(
+                f"Expected chapter {executed.stem} as it would be made now, got a stale one; {remedy}"
+            )
         notebook = nbformat.read(executed, as_version=4)
-        if notebook.metadata.get("locus", {}).get("source") != source_hash(source):
-            raise FileNotFoundError(f"Expected chapter {source.stem} as its source is now, got an older one; {remedy}")
         note = nbformat.v4.new_markdown_cell(f"```{{note}}\nThis page shows the run `{run.name}`.\n```")
         notebook.cells.insert(1, note)
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")

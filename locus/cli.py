@@ -19,9 +19,17 @@ def main(arguments: list[str] | None = None) -> int:
 
     commands.add_parser("doctor", help="say what this machine lacks, and how to mend it")
 
-    reproduce = commands.add_parser("reproduce", help="execute the chapters with papermill")
+    reproduce = commands.add_parser("reproduce", help="make all that is not fresh: data, weights, results, chapters")
     _add_settings(reproduce)
-    reproduce.add_argument("--only", metavar="NN", help="just the chapter whose name begins so")
+    reproduce.add_argument("--run", metavar="NAME", help="name of the run (default: the profile's, or one made up)")
+    reproduce.add_argument("--only", metavar="NN", help="just the chapter whose name begins so, and what it needs")
+    reproduce.add_argument("--force", action="store_true", help="make it again although it is fresh")
+    reproduce.add_argument(
+        "--dry-run", action="store_true", help="say what would be made, how long it takes, how much disk"
+    )
+    _add_workers(reproduce)
+
+    commands.add_parser("runs", help="list the runs: profile, size, what is fresh")
 
     build = commands.add_parser("build", help="trace the candidate libraries, or what is missing of them")
     _add_splits(build)
@@ -81,9 +89,11 @@ def _call(options: argparse.Namespace) -> int:
 
         return doctor.main()
     if options.command == "reproduce":
+        return _reproduce(options)
+    if options.command == "runs":
         from locus import pipeline
 
-        pipeline.reproduce(locus.open_run(options.profile, parse_changes(options.set)), options.only)
+        print("\n".join(pipeline.list_runs()))
         return 0
     if options.command in ("build", "observe"):
         return _build(options)
@@ -92,6 +102,18 @@ def _call(options: argparse.Namespace) -> int:
     from locus import book
 
     print(f"Open {book.build(locus.open_run(options.run), options.out)}")
+    return 0
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from locus import pipeline
+
+    run = locus.open_run(options.profile, parse_changes(options.set), options.run)
+    if options.dry_run:
+        for line in pipeline.dry_run(run, options.only, force=options.force, num_workers=options.workers):
+            print(line)
+        return 0
+    pipeline.reproduce(run, options.only, force=options.force, num_workers=options.workers, scheduler=options.scheduler)
     return 0
 
 

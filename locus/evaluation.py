@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ import xarray as xr
 from distributed import Client
 from tqdm import tqdm
 
-from locus import cluster, estimator, groups, limit, methods, metrics
+from locus import cluster, estimator, groups, limit, methods, metrics, netcdf
 from locus.config import Config
 from locus.dataset import Observations, make_snapshots, trace_group, trace_offlist
 from locus.run import Run, fingerprint, versions
@@ -142,16 +141,18 @@ class Rows:
 
     def fresh(self) -> bool:
         """Whether all rows are there and are what the settings ask for now."""
-        return all(_hash_of(self.path(name)) == self.hash() for name in self.evaluations)
+        return all(netcdf.hash_of(self.path(name)) == self.hash() for name in self.evaluations)
 
     def open(self, evaluation: str) -> xr.Dataset:
         """Rows (snapshot, method) of one evaluation."""
-        return _load(self.path(evaluation))
+        return netcdf.load(self.path(evaluation))
 
     def todo(self) -> list[int]:
         """Blocks that are not finished."""
         return [
-            block for block in range(self.num_blocks) if _hash_of(self.block_path(block)) != self._block_hash(block)
+            block
+            for block in range(self.num_blocks)
+            if netcdf.hash_of(self.block_path(block)) != self._block_hash(block)
         ]
 
     def make(self, workers: Callable[[], Client]) -> None:
@@ -170,7 +171,7 @@ class Rows:
                     parts[span] = rows
                     bar.update(span[1] - span[0])
                 joined = xr.concat([parts[span] for span in spans], "snapshot")
-                _save(self.block_path(block), joined, {"hash": self._block_hash(block)})
+                netcdf.save(self.block_path(block), joined, {"hash": self._block_hash(block)})
         self._join()
 
     def scorers(self) -> dict[str, Method]:
@@ -185,7 +186,7 @@ class Rows:
         return found
 
     def _join(self) -> None:
-        blocks = [_load(self.block_path(block)) for block in range(self.num_blocks)]
+        blocks = [netcdf.load(self.block_path(block)) for block in range(self.num_blocks)]
         rows = xr.concat(blocks, "snapshot")
         attributes = {
             "hash": self.hash(),
@@ -195,7 +196,7 @@ class Rows:
         }
         for name in self.evaluations:
             one = rows.sel(evaluation=name).reset_coords("evaluation", drop=True)
-            _save(self.path(name), one, attributes)
+            netcdf.save(self.path(name), one, attributes)
         for block in range(self.num_blocks):
             self.block_path(block).unlink()
 
@@ -221,26 +222,3 @@ def print_table(title: str, rows: xr.Dataset) -> None:
 
 def _task(span: tuple[int, int], **arguments: Any) -> tuple[Callable[..., xr.Dataset], tuple[Any, ...]]:
     return functools.partial(evaluate_groups, **arguments), (span,)
-
-
-def _save(path: Path, data: xr.Dataset, attributes: dict[str, Any]) -> None:
-    """Write netCDF to the side, small, and rename it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    single = {
-        name: {"dtype": "float32", "zlib": True} for name, value in data.data_vars.items() if value.dtype.kind == "f"
-    }
-    data.assign_attrs(attributes).to_netcdf(scratch, engine="h5netcdf", encoding=single)
-    scratch.replace(path)
-
-
-def _load(path: Path) -> xr.Dataset:
-    with xr.open_dataset(path, engine="h5netcdf") as data:
-        return data.load()
-
-
-def _hash_of(path: Path) -> str | None:
-    if not path.is_file():
-        return None
-    with xr.open_dataset(path, engine="h5netcdf") as data:
-        return str(data.attrs.get("hash"))

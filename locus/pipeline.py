@@ -1,83 +1,184 @@
-"""Runs the chapters: jupytext sources in, notebooks executed by papermill with a run's parameters out."""
+"""The pipeline: a run in; its data, weights, results and executed chapters, made where they are not fresh, out."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import tempfile
+import json
+import os
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-import jupytext
-import nbformat
-import papermill
-from papermill.exceptions import PapermillExecutionError
-
-from locus.run import Run, repository, write_text
-
-
-class ChapterError(RuntimeError):
-    """A chapter failed; the message names chapter, cell and error."""
+from locus import cluster, methods, steps
+from locus.chapters import Chapter, chapters
+from locus.run import Run, data_root, open_run, versions, write_text
+from locus.steps import Step
 
 
-def chapters(only: str | None = None) -> list[Path]:
-    """Sources of the chapters in order, or just the one whose name begins with ``only``.
+def chapter_step(run: Run, source: Path) -> Step:
+    """A chapter, after what its header says that it needs."""
+    chapter = Chapter(run, source)
+    known = {step.name: step for step in kept_steps(run)}
+    unknown = [name for name in chapter.needs if name not in known]
+    if unknown:
+        raise ValueError(f"Expected {source.name} to need steps of {list(known)}, got {unknown}")
+    needs = tuple(known[name] for name in chapter.needs)
 
-    Raises:
-        ValueError: no chapter begins so.
+    def needed() -> dict[str, str]:
+        return {step.name: step.hash() for step in needs}
+
+    return Step(
+        f"notebooks/{source.stem}",
+        lambda: chapter.hash(needed()),
+        lambda: chapter.fresh(needed()),
+        lambda _: chapter.execute(needed()),
+        needs,
+        outputs=lambda: [chapter.path],
+        seconds=lambda _: 30.0,
+    )
+
+
+def kept_steps(run: Run) -> list[Step]:
+    """What a run keeps and chapters open: weights and results."""
+    weights = [steps.weights_step(run, method) for method in methods.METHODS]
+    return [*weights, *steps.rows_steps(run), steps.witness_step(run)]
+
+
+def all_steps(run: Run, only: str | None = None) -> list[Step]:
+    """All that ``locus reproduce`` makes, or just one chapter and what it needs; stores come with the weights."""
+    found = [chapter_step(run, source) for source in chapters(only)]
+    if only is None:
+        found = [*kept_steps(run), *found]
+    ordered: dict[str, Step] = {}
+
+    def visit(step: Step) -> None:
+        for need in step.needs:
+            visit(need)
+        ordered.setdefault(step.name, step)
+
+    for step in found:
+        visit(step)
+    return list(ordered.values())
+
+
+def reproduce(
+    run: Run,
+    only: str | None = None,
+    *,
+    force: bool = False,
+    num_workers: int | None = None,
+    scheduler: str | None = None,
+) -> None:
+    """Make all that is not fresh, say what is, and write report.json.
+
+    Args:
+        run: what to reproduce.
+        only: just the chapter whose name begins so, and what it needs.
+        force: make the chapters, weights and results again although they are fresh; stores are kept.
+        num_workers: local processes; one a core if missing.
+        scheduler: address of a Dask scheduler to use instead.
     """
-    found = sorted((repository() / "notebooks").glob("[0-9][0-9]_*.py"))
-    kept = [path for path in found if only is None or path.stem.startswith(only)]
-    if not kept:
-        raise ValueError(f"Expected 'only' to begin one of {[path.stem for path in found]}, got {only!r}")
-    return kept
+    everything = all_steps(run, only)
+    due = _due(everything, force)
+    if due:
+        run.save()
+    report = _read_report(run)
+    with ExitStack() as stack:
+        workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
+        for number, step in enumerate(everything, 1):
+            label = f"[{number}/{len(everything)}] {step.name}"
+            if step.name not in due:
+                print(f"{label}: {'fresh' if step.fresh() else 'not needed'}", flush=True)
+                continue
+            start = time.perf_counter()
+            step.make(workers)
+            seconds = time.perf_counter() - start
+            print(f"{label}: computed in {seconds:.0f} s", flush=True)
+            report["steps"][step.name] = _entry(run, step, seconds)
+            for other in everything:
+                if other.name not in due and other.name in report["steps"]:
+                    report["steps"][other.name]["state"] = "fresh"
+            _write_report(run, report)
 
 
-def source_hash(source: Path) -> str:
-    """What an executed chapter is compared with to see whether its source has changed since."""
-    return hashlib.sha256(source.read_bytes()).hexdigest()
+def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_workers: int | None = None) -> Iterator[str]:
+    """Lines that say what ``reproduce`` would do, how long it may take and how much disk."""
+    everything = all_steps(run, only)
+    due = _due(everything, force)
+    workers = num_workers or os.cpu_count() or 1
+    before = _read_report(run)["steps"]
+    total, disk = 0.0, 0
+    for step in everything:
+        if step.name not in due:
+            yield f"{step.name}: {'fresh' if step.fresh() else 'not needed'}"
+            continue
+        measured = before.get(step.name, {})
+        same = measured.get("hash") == step.hash()
+        seconds = measured["seconds"] if same else step.seconds(workers)
+        total, disk = total + seconds, disk + step.max_bytes()
+        yield f"{step.name}: to make, about {_duration(seconds)}" + (
+            f", at most {step.max_bytes() / 2**30:.2f} GiB" if step.max_bytes() else ""
+        )
+    yield f"{run.name}: {len(due)} of {len(everything)} steps, about {_duration(total)} on {workers} workers, " + (
+        f"at most {disk / 2**30:.2f} GiB"
+    )
 
 
-def reproduce(run: Run, only: str | None = None) -> None:
-    """Execute the chapters of a run into its folder."""
-    selected = chapters(only)
-    run.save()
-    for number, source in enumerate(selected, 1):
-        print(f"[{number}/{len(selected)}] {source.stem} in run {run.name}", flush=True)
-        start = time.monotonic()
-        execute(source, run)
-        print(f"[{number}/{len(selected)}] {source.stem} took {time.monotonic() - start:.0f} s", flush=True)
+def list_runs() -> Iterator[str]:
+    """One line a run: name, profile, size on disk, and how many of its steps are fresh."""
+    rows = [("run", "profile", "size", "fresh")]
+    for recipe in sorted(data_root().glob("*/run.yml")):
+        run = open_run(recipe.parent.name)
+        size = sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file())
+        kept = [step for step in all_steps(run) if not step.is_store]
+        fresh = sum(step.fresh() for step in kept)
+        rows.append((run.name, run.profile, f"{size / 2**20:.1f} MiB", f"{fresh} of {len(kept)} steps"))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
 
 
-def execute(source: Path, run: Run) -> Path:
-    """Execute one chapter with papermill.
-
-    Raises:
-        ChapterError: a cell failed; the partly executed notebook is kept beside the finished ones.
-    """
-    target = run.notebooks / f"{source.stem}.ipynb"
-    failed = target.with_suffix(".failed.ipynb")
-    with tempfile.TemporaryDirectory() as scratch:
-        given, executed = Path(scratch, "given.ipynb"), Path(scratch, "executed.ipynb")
-        jupytext.write(jupytext.read(source), given)
-        try:
-            papermill.execute_notebook(
-                given, executed, {"run": run.name}, kernel_name="python3", language="python", cwd=str(source.parent)
-            )
-        except PapermillExecutionError as error:
-            write_text(failed, executed.read_text(encoding="utf-8"))
-            raise ChapterError(
-                f"Chapter {source.stem} failed in cell {error.cell_index}: {error.ename}: {error.evalue}; see {failed}"
-            ) from error
-        notebook = nbformat.read(executed, as_version=4)
-    _strip(notebook)
-    notebook.metadata["locus"] = {"run": run.name, "source": source_hash(source)}
-    write_text(target, nbformat.writes(notebook) + "\n")
-    failed.unlink(missing_ok=True)
-    return target
+def _due(everything: list[Step], force: bool) -> set[str]:
+    kept = [step for step in everything if not step.is_store]
+    return {step.name for step in steps.due(kept, {step.name for step in kept} if force else set())}
 
 
-def _strip(notebook: nbformat.NotebookNode) -> None:
-    """Drop what papermill notes about the machine: paths, times and durations."""
-    for part in (notebook, *notebook.cells):
-        for key in ("papermill", "execution"):
-            part.metadata.pop(key, None)
+def machine() -> dict[str, Any]:
+    """What a reader needs to judge times by; no host name."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {"cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": os.uname().sysname}
+
+
+def _entry(run: Run, step: Step, seconds: float) -> dict[str, Any]:
+    return {
+        "state": "computed",
+        "seconds": round(seconds, 1),
+        "hash": step.hash(),
+        "inputs": {need.name: need.hash() for need in step.needs},
+        "outputs": {str(path.relative_to(run.path)): _digest(path) for path in step.outputs()},
+        "versions": versions(),
+        "machine": machine(),
+    }
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _read_report(run: Run) -> dict[str, Any]:
+    path = run.path / "report.json"
+    if not path.is_file():
+        return {"run": run.name, "profile": run.profile, "steps": {}}
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _write_report(run: Run, report: dict[str, Any]) -> None:
+    write_text(run.path / "report.json", json.dumps(report, indent=2) + "\n")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

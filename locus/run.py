@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -63,6 +64,8 @@ class Run:
 
     name: str
     config: Config
+    profile: str = ""
+    """Profile that it started from."""
 
     @property
     def path(self) -> Path:
@@ -86,25 +89,28 @@ class Run:
 
     def save(self) -> None:
         """Write run.yml: configuration and versions."""
-        content = {"config": self.config.to_dict(), "versions": versions()}
+        content = {"profile": self.profile, "config": self.config.to_dict(), "versions": versions()}
         write_text(self.path / "run.yml", yaml.safe_dump(content, sort_keys=False))
 
 
-def open_run(name: str, changes: Mapping[str, Any] | None = None) -> Run:
+def open_run(name: str, changes: Mapping[str, Any] | None = None, run: str | None = None) -> Run:
     """The run of a profile, of a profile with ``changes`` (``{"section.field": value}``), or one made before.
 
-    A profile without changes gives a run of its name; with changes ``<profile>-<8 hex of the configuration>``.
+    A profile without changes gives a run of its name; with changes ``<profile>-<8 hex of the configuration>``; either
+    way ``run`` names it otherwise.
 
     Raises:
         ValueError: a setting is unknown, ill-typed or out of range.
         FileNotFoundError: there is neither a profile nor a run of this name.
     """
+    if run is not None and not re.fullmatch(r"[\w][\w.-]*", run):
+        raise ValueError(f"Expected 'run' of letters, digits, '-', '_' and '.', got {run!r}")
     if name in profile_names():
         config = load_config(name, changes)
-        if config != load_config(name):
-            text = json.dumps(config.to_dict(), sort_keys=True)
-            name = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-        return Run(name, config)
+        plain_name = name if config == load_config(name) else f"{name}-{fingerprint(config.to_dict())[:8]}"
+        if run in profile_names() and run != plain_name:
+            raise ValueError(f"Expected 'run' other than the profiles {profile_names()}, got {run!r}")
+        return Run(run or plain_name, config, name)
     if changes:
         raise ValueError(f"Expected a profile of {profile_names()} to change, got run {name!r}")
     recipe = data_root() / name / "run.yml"
@@ -113,7 +119,8 @@ def open_run(name: str, changes: Mapping[str, Any] | None = None) -> Run:
             f"Expected a profile of {profile_names()} or a run with {recipe.name}, got {name!r}; "
             "`locus reproduce` makes one"
         )
-    return Run(name, Config.from_dict(yaml.safe_load(recipe.read_text(encoding="utf-8"))["config"]))
+    content = yaml.safe_load(recipe.read_text(encoding="utf-8"))
+    return Run(name, Config.from_dict(content["config"]), content.get("profile", ""))
 
 
 def fingerprint(recipe: Mapping[str, Any]) -> str:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import functools
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from distributed import Client
 
-from locus import cluster, methods
+from locus import cluster, groups, methods
+from locus.config import Config
 from locus.dataset import Library, Observations
 from locus.evaluation import EVALUATIONS, Rows
 from locus.journal import StoreError
 from locus.run import Run
 from locus.store import Store
 from locus.weights import Weights
+from locus.witness import Witness
 
 Workers = Callable[[], Client]
 
@@ -37,6 +40,12 @@ class Step:
     fresh: Callable[[], bool]
     make: Callable[[Workers], None]
     needs: tuple[Step, ...] = field(default=(), repr=False)
+    outputs: Callable[[], list[Path]] = list
+    """Files that it makes; of a store its journal, which has the checksums of all its files."""
+    seconds: Callable[[int], float] = lambda _: 0.0
+    """About how long it takes on so many workers, for `--dry-run`."""
+    max_bytes: Callable[[], int] = lambda: 0
+    is_store: bool = False
 
 
 def store_step(store: Store) -> Step:
@@ -57,7 +66,21 @@ def store_step(store: Store) -> Step:
         store.build(workers)
 
     needs = (store_step(store.library),) if isinstance(store, Observations) else ()
-    return Step(f"{store.folder}/{store.split}", store.hash, fresh, make, needs)
+    config, split = store.run.config, store.split
+    cost = _trace_seconds(config, split)
+    if isinstance(store, Observations):
+        cost = groups.num_snapshots(config, split) * _ESTIMATE
+    return Step(
+        f"{store.folder}/{store.split}",
+        store.hash,
+        fresh,
+        make,
+        needs,
+        outputs=lambda: [store.path.with_suffix(".journal")],
+        seconds=lambda workers: groups.num_groups(config, split) * cost / workers,
+        max_bytes=lambda: store.max_bytes,
+        is_store=True,
+    )
 
 
 def weights_step(run: Run, method: str) -> Step:
@@ -69,6 +92,8 @@ def weights_step(run: Run, method: str) -> Step:
         weights.fresh,
         lambda _: weights.make(),
         (store_step(Library(run, "train")), store_step(Observations(run, "train"))),
+        outputs=lambda: [weights.path],
+        seconds=lambda _: _train_seconds(run.config, len(weights.encodings)),
     )
 
 
@@ -76,7 +101,30 @@ def rows_step(run: Run, split: str) -> Step:
     """The rows of an evaluation split."""
     rows = Rows(run, split)
     needs = tuple(weights_step(run, method) for method in methods.METHODS)
-    return Step(f"results/{split}", rows.hash, rows.fresh, rows.make, needs)
+    return Step(
+        f"results/{split}",
+        rows.hash,
+        rows.fresh,
+        rows.make,
+        needs,
+        outputs=lambda: [rows.path(name) for name in rows.evaluations],
+        seconds=lambda workers: groups.num_groups(run.config, split) * _evaluate_seconds(run.config, split) / workers,
+    )
+
+
+def witness_step(run: Run) -> Step:
+    """A few groups as this run computed them."""
+    witness = Witness(run)
+    needs = tuple(weights_step(run, method) for method in methods.METHODS)
+    return Step(
+        "results/witness",
+        witness.hash,
+        witness.fresh,
+        witness.make,
+        needs,
+        outputs=lambda: [witness.path],
+        seconds=lambda _: 20.0,
+    )
 
 
 def rows_steps(run: Run) -> list[Step]:
@@ -84,12 +132,33 @@ def rows_steps(run: Run) -> list[Step]:
     return [rows_step(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
 
 
-def due(targets: Iterable[Step]) -> list[Step]:
-    """Steps to make, in order, so that all targets are fresh."""
+# Seconds on one core of the machine that benchmarks/results.json was made on: enough to tell a coffee from a night.
+_TRACE = {"image": 3e-5, "sionna": 9e-4}  # a candidate
+_ESTIMATE = 1e-3  # a snapshot
+_TRAIN = 3e-4  # a layout and epoch
+_LIMITS = 8e-5  # a snapshot and candidate
+
+
+def _trace_seconds(config: Config, split: str) -> float:
+    return groups.num_candidates(config, split) * _TRACE[groups.backend(config, split)]
+
+
+def _train_seconds(config: Config, num_encodings: int) -> float:
+    return config.training.num_layouts * config.training.num_epochs * _TRAIN * num_encodings
+
+
+def _evaluate_seconds(config: Config, split: str) -> float:
+    snapshots, candidates = groups.num_snapshots(config, split), groups.num_candidates(config, split)
+    per_snapshot = _ESTIMATE + (0 if split == "test" else _LIMITS * candidates)
+    return _trace_seconds(config, split) + (2 if split == "eval_grid" else 1) * snapshots * per_snapshot
+
+
+def due(targets: Iterable[Step], again: Container[str] = ()) -> list[Step]:
+    """Steps to make, in order, so that all targets are fresh; those named in ``again`` although they are."""
     found: dict[str, Step] = {}
 
     def visit(step: Step) -> None:
-        if step.name not in found and not step.fresh():
+        if step.name not in found and (step.name in again or not step.fresh()):
             for need in step.needs:
                 visit(need)
             found[step.name] = step

@@ -3,6 +3,7 @@
 #   jupytext:
 #     cell_metadata_filter: tags,mystnb,-all
 #     formats: ipynb,py:percent
+#     notebook_metadata_filter: locus,-jupytext.text_representation.jupytext_version
 #     text_representation:
 #       extension: .py
 #       format_name: percent
@@ -10,6 +11,10 @@
 #     display_name: Python 3
 #     language: python
 #     name: python3
+#   locus:
+#     needs: []
+#     reads: [seed, room, radio, twin, twin_check]
+#     recipes: [layout, twin]
 # ---
 
 # %% [markdown]

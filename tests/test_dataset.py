@@ -17,7 +17,7 @@ from locus.cli import main
 from locus.dataset import Library, Observations, make_snapshots, trace_group
 from locus.journal import Journal, StoreError, exclusive
 
-CHANGES = {"twin.evaluation": "image", "training.num_layouts": 5}
+CHANGES = {"twin.evaluation": "image", "training.num_layouts": 5, "storage.block": 2}
 
 
 @pytest.fixture(scope="module")

@@ -1,52 +1,253 @@
-"""The pipeline on made-up chapters: parameters arrive, failures are named, nothing of the machine is kept."""
+"""The whole pipeline on tiny settings: what changes makes exactly the right steps due again."""
 
+from __future__ import annotations
+
+import json
+import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
 
 import locus
-from locus import book, pipeline
+from locus import pipeline, steps, witness
+from locus.cli import main
+from locus.netcdf import load
 
-HEAD = "# %% [markdown]\n# # A chapter\n\n# %% tags=['parameters']\nrun = 'quick'\n\n"
+TINY = {
+    "twin.evaluation": "image",
+    "training.num_layouts": 12,
+    "training.num_test_layouts": 4,
+    "training.num_epochs": 2,
+    "evaluation.num_layouts": 4,
+    "evaluation.num_snapshots": 2,
+    "evaluation.block": 2,
+    "storage.block": 6,
+}
+HEAD = """# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: tags,mystnb,-all
+#     notebook_metadata_filter: locus
+#   locus:
+#     needs: [{needs}]
+#     reads: [{reads}]
+#     recipes: [{recipes}]
+# ---
+
+# %% tags=["parameters"]
+run = "quick"
+
+# %%
+print(run)
+"""
+KEPT = [
+    "models/locus_dt",
+    "models/gauss_cart",
+    "models/gauss_polar",
+    "models/gmm_cart",
+    "results/test",
+    "results/eval_random",
+    "results/eval_grid",
+    "results/witness",
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with two made-up chapters."""
+    folder = tmp_path_factory.mktemp("made")
+    notebooks = folder / "notebooks"
+    notebooks.mkdir()
+    (notebooks / "01_room.py").write_text(HEAD.format(needs="", reads="room", recipes="layout"))
+    (notebooks / "02_score.py").write_text(HEAD.format(needs="models/locus_dt", reads="features", recipes="score"))
+    with pytest.MonkeyPatch.context() as patch:
+        _enter(patch, folder)
+        pipeline.reproduce(run(), num_workers=2)
+    return folder
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("LOCUS_DATA", str(tmp_path / "data"))
-    return tmp_path / "01_made_up.py"
+def copy(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "copy"
+    shutil.copytree(made, folder)
+    _enter(monkeypatch, folder)
+    return folder
 
 
-def test_parameters_arrive_and_nothing_of_the_machine_is_kept(source: Path) -> None:
-    source.write_text(HEAD + "# %%\nimport locus\nprint(run, locus.open_run(run).config.twin_check.num_layouts)\n")
-    executed = pipeline.execute(source, locus.open_run("smoke"))
-    notebook = nbformat.read(executed, as_version=4)
-    assert notebook.cells[-1].outputs[0].text == "smoke 2\n"
-    text = executed.read_text()
-    assert str(source.parent) not in text
-    assert "papermill" not in notebook.metadata
-    assert all("papermill" not in cell.metadata for cell in notebook.cells)
+def _enter(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    patch.setenv("LOCUS_DATA", str(folder / "data"))
+    sources = sorted((folder / "notebooks").glob("*.py"))
+    patch.setattr(
+        pipeline, "chapters", lambda only=None: [s for s in sources if only is None or s.stem.startswith(only)]
+    )
 
 
-def test_a_failure_names_chapter_cell_and_error_and_keeps_what_ran(source: Path) -> None:
-    source.write_text(HEAD + "# %%\nprint('so far')\n\n# %%\nraise ValueError('no such wall')\n")
-    run = locus.open_run("smoke")
-    with pytest.raises(
-        pipeline.ChapterError, match=r"Chapter 01_made_up failed in cell \d: ValueError: no such wall; see"
-    ):
-        pipeline.execute(source, run)
-    assert [path.name for path in run.notebooks.iterdir()] == ["01_made_up.failed.ipynb"]
-    assert "so far" in (run.notebooks / "01_made_up.failed.ipynb").read_text()
-    source.write_text(HEAD)
-    pipeline.execute(source, run)
-    assert [path.name for path in run.notebooks.iterdir()] == ["01_made_up.ipynb"]
+def run(**changes: object) -> locus.Run:
+    return locus.open_run("smoke", {**TINY, **{k.replace("__", "."): v for k, v in changes.items()}}, "tiny")
 
 
-def test_a_chapter_older_than_its_source_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source.write_text(HEAD)
-    run = locus.open_run("smoke")
-    pipeline.execute(source, run)
-    source.write_text(HEAD + "# %% [markdown]\n# A new word.\n")
-    monkeypatch.setattr(book, "chapters", lambda: [source])
-    with pytest.raises(FileNotFoundError, match=r"Expected chapter 01_made_up as its source is now, got an older one"):
-        book.stage(run)
+def due(one: locus.Run) -> list[str]:
+    kept = [step for step in pipeline.all_steps(one) if not step.is_store]
+    return [step.name for step in steps.due(kept)]
+
+
+def test_a_finished_run_is_fresh_throughout_and_writes_nothing(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert due(run()) == []
+    before = {path: path.stat().st_mtime_ns for path in (copy / "data").rglob("*") if path.is_file()}
+    pipeline.reproduce(run())
+    printed = capsys.readouterr().out
+    assert printed.count(": fresh") == len(KEPT) + 4
+    assert {path: path.stat().st_mtime_ns for path in (copy / "data").rglob("*") if path.is_file()} == before
+
+
+def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
+    everything = ["candidates/train", "observations/train", *KEPT]
+    assert due(run(training__learning_rate=1e-3)) == [
+        "models/locus_dt", "results/test", "results/eval_random", "results/eval_grid", "results/witness",
+        "notebooks/02_score",
+    ]  # fmt: skip
+    assert due(run(training__baseline_learning_rate=1e-3)) == KEPT[1:]
+    assert due(run(estimator__false_alarm=0.1)) == [*everything[1:], "notebooks/02_score"]
+    assert due(run(room__clearance=0.6)) == [*everything, "notebooks/01_room", "notebooks/02_score"]
+    assert due(run(evaluation__num_layouts=6)) == ["results/eval_random", "results/eval_grid"]
+    assert due(run(training__num_test_layouts=5)) == ["results/test"]
+    assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        ("metrics", ["results/test", "results/eval_random", "results/eval_grid", "results/witness"]),
+        ("baselines", KEPT[1:]),
+        ("score", [KEPT[0], *KEPT[4:], "notebooks/02_score"]),
+        ("observation", ["observations/train", *KEPT, "notebooks/02_score"]),
+        ("layout", ["candidates/train", "observations/train", *KEPT, "notebooks/01_room", "notebooks/02_score"]),
+    ],
+)
+def test_a_raised_recipe_makes_due_what_it_computes(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, module: str, expected: list[str]
+) -> None:
+    monkeypatch.setattr(f"locus.{module}.RECIPE", 99)
+    assert due(run()) == expected
+
+
+def test_a_word_in_a_chapter_makes_that_chapter_due(copy: Path) -> None:
+    source = copy / "notebooks" / "01_room.py"
+    source.write_text(source.read_text() + "\n# %% [markdown]\n# A word.\n")
+    assert due(run()) == ["notebooks/01_room"]
+
+
+def test_results_stand_although_their_stores_are_gone(copy: Path) -> None:
+    """As in a clone, which has the results of a run and not its stores."""
+    for folder in ("candidates", "observations"):
+        shutil.rmtree(copy / "data" / "tiny" / folder)
+    assert due(run()) == []
+    (copy / "data" / "tiny" / "models" / "gmm_cart.safetensors").unlink()
+    assert due(run()) == ["candidates/train", "observations/train", "models/gmm_cart"]
+
+
+def test_an_interrupted_run_goes_on_where_it_was(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chapter fails; the next call makes that chapter and nothing else."""
+    source = copy / "notebooks" / "01_room.py"
+    good = source.read_text()
+    source.write_text(good + "\n# %%\nraise ValueError('no such wall')\n")
+    with pytest.raises(RuntimeError, match=r"Chapter 01_room failed in cell \d: ValueError: no such wall"):
+        pipeline.reproduce(run())
+    source.write_text(good + "\n# %%\nprint('mended')\n")
+    assert due(run()) == ["notebooks/01_room"]
+    pipeline.reproduce(run())
+    assert due(run()) == []
+
+
+def test_a_stale_store_is_made_anew(copy: Path) -> None:
+    changed = run(training__num_layouts=8)
+    pipeline.reproduce(changed, num_workers=2)
+    assert due(changed) == []
+
+
+def test_force_makes_all_but_stores_again(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = list(pipeline.dry_run(run(), force=True))
+    assert sum("to make" in line for line in lines) == len(KEPT) + 2
+    assert sum(line.endswith(": fresh") for line in lines) == 2
+    pipeline.reproduce(run(), "01", force=True)
+    assert "notebooks/01_room: computed" in capsys.readouterr().out
+
+
+def test_a_dry_run_says_what_it_would_do_and_does_nothing(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted((copy / "data").rglob("*"))
+    settings = [f"--set={name}={value}" for name, value in TINY.items()]
+    assert main(["reproduce", "--profile", "smoke", "--run", "other", "--dry-run", *settings]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("candidates/train: to make, about ")
+    assert "GiB" in printed[0]
+    assert printed[-1].startswith("other: 12 of 12 steps, about ")
+    assert sorted((copy / "data").rglob("*")) == before
+
+
+def test_the_report_says_what_was_made_from_what(copy: Path) -> None:
+    report = json.loads((copy / "data" / "tiny" / "report.json").read_text())
+    assert report["profile"] == "smoke"
+    step = report["steps"]["models/locus_dt"]
+    assert step["state"] == "computed"
+    assert step["seconds"] >= 0
+    assert set(step["inputs"]) == {"candidates/train", "observations/train"}
+    assert len(step["outputs"]["models/locus_dt.safetensors"]) == 64
+    assert step["machine"].keys() == {"cores", "memory_gib", "system"}
+    assert "torch" in step["versions"]
+    source = copy / "notebooks" / "01_room.py"
+    source.write_text(source.read_text() + "\n")
+    pipeline.reproduce(run())
+    states = {name: entry["state"] for name, entry in _report(copy)["steps"].items()}
+    assert [name for name, state in states.items() if state == "computed"] == ["notebooks/01_room"]
+    assert states["models/locus_dt"] == "fresh"
+
+
+def _report(folder: Path) -> dict:
+    return json.loads((folder / "data" / "tiny" / "report.json").read_text())
+
+
+def test_runs_are_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs"]) == 0
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.split() == ["run", "profile", "size", "fresh"]
+    assert line.split()[:2] == ["tiny", "smoke"]
+    assert line.endswith("10 of 10 steps")
+
+
+def test_a_run_may_not_take_a_profiles_name(copy: Path) -> None:
+    with pytest.raises(ValueError, match=r"Expected 'run' other than the profiles .*, got 'quick'"):
+        locus.open_run("smoke", None, "quick")
+    with pytest.raises(ValueError, match=r"Expected 'run' of letters, .* got '\.\./x'"):
+        locus.open_run("smoke", None, "../x")
+
+
+class TestWitness:
+    def test_what_is_computed_now_is_what_was_stored(self, copy: Path) -> None:
+        one = witness.Witness(run())
+        assert witness.moved(load(one.path), one.compute()) == []
+
+    @pytest.mark.parametrize(
+        ("variable", "module"),
+        [
+            ("x", "layout"),
+            ("aoa", "twin"),
+            ("iq", "observation"),
+            ("observed_aoa", "estimator"),
+            ("score", "features, score or baselines"),
+        ],
+    )
+    def test_it_names_the_module_that_moved(self, copy: Path, variable: str, module: str) -> None:
+        stored = load(witness.Witness(run()).path)
+        now = stored.copy(deep=True)
+        now[f"test.{variable}"][(0,) * now[f"test.{variable}"].ndim] += 1.0
+        assert witness.moved(stored, now)[0].startswith(f"{module} moved: '{variable}' of test differs")
+
+    def test_a_change_of_numbers_without_a_raised_recipe_is_noticed(
+        self, copy: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Wrong on purpose: the estimator keeps a path less, and its RECIPE stays."""
+        one = witness.Witness(run())
+        stored = load(one.path)
+        changed = locus.Run("tiny", locus.load_config("smoke", {**TINY, "estimator.num_iterations": 1}))
+        now = witness.Witness(changed).compute()
+        assert witness.moved(stored, now)[0].startswith("estimator moved")

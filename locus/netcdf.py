@@ -1,0 +1,35 @@
+"""netCDF files: small labelled results in, files that a kill cannot halve out, and back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import xarray as xr
+
+_ENGINE: Literal["h5netcdf"] = "h5netcdf"
+
+
+def save(path: Path, data: xr.Dataset, attributes: dict[str, Any]) -> None:
+    """Write to the side, compressed and in single precision, and rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    floats = [name for name, value in data.data_vars.items() if value.dtype.kind == "f"]
+    encoding: dict[Any, dict[str, Any]] = {name: {"dtype": "float32", "zlib": data[name].ndim > 0} for name in floats}
+    data.assign_attrs(attributes).to_netcdf(scratch, engine=_ENGINE, encoding=encoding)
+    scratch.replace(path)
+
+
+def load(path: Path) -> xr.Dataset:
+    """All of a file, in memory."""
+    with xr.open_dataset(path, engine=_ENGINE) as data:
+        return data.load()
+
+
+def hash_of(path: Path) -> str | None:
+    """Recipe hash that a file carries; none if it is not there."""
+    if not path.is_file():
+        return None
+    with xr.open_dataset(path, engine=_ENGINE) as data:
+        return str(data.attrs.get("hash"))

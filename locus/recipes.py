@@ -1,0 +1,22 @@
+"""Recipe numbers: for every module that computes, the integer that is raised when a change alters its numbers."""
+
+from __future__ import annotations
+
+from locus import baselines, estimator, features, layout, limit, metrics, observation, score, train
+from locus.twin import base
+
+
+def recipes() -> dict[str, int]:
+    """RECIPE of each module, by the module's name."""
+    return {
+        "layout": layout.RECIPE,
+        "twin": base.RECIPE,
+        "observation": observation.RECIPE,
+        "estimator": estimator.RECIPE,
+        "features": features.RECIPE,
+        "score": score.RECIPE,
+        "baselines": baselines.RECIPE,
+        "train": train.RECIPE,
+        "metrics": metrics.RECIPE,
+        "limit": limit.RECIPE,
+    }
