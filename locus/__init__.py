@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from locus.config import Config, EstimatorOptions, Radio, Room, TwinOptions
     from locus.estimator import estimate
     from locus.layout import Layout, Pose
+    from locus.methods import load_scorer
     from locus.observation import observe
     from locus.profiles import load_config
     from locus.run import Run, open_run
@@ -28,6 +29,7 @@ _HOMES = {
     "TwinOptions": "locus.config",
     "estimate": "locus.estimator",
     "load_config": "locus.profiles",
+    "load_scorer": "locus.methods",
     "make_twin": "locus.twin",
     "observe": "locus.observation",
     "open_run": "locus.run",
@@ -45,6 +47,7 @@ __all__ = [
     "TwinOptions",
     "estimate",
     "load_config",
+    "load_scorer",
     "make_twin",
     "observe",
     "open_run",

@@ -8,7 +8,7 @@ import sys
 
 import locus
 from locus.config import BACKENDS
-from locus.profiles import parse_changes
+from locus.profiles import parse_changes, parse_over
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,6 +28,19 @@ def main(arguments: list[str] | None = None) -> int:
         "--dry-run", action="store_true", help="say what would be made, how long it takes, how much disk"
     )
     _add_workers(reproduce)
+
+    sweep = commands.add_parser("sweep", help="train and evaluate for every combination of some settings")
+    sweep.add_argument(
+        "--over",
+        action="append",
+        required=True,
+        metavar="SECTION.FIELD=A,B,...",
+        help="setting to vary, and its values",
+    )
+    sweep.add_argument("--method", default="locus_dt", help="method to train (default: %(default)s)")
+    sweep.add_argument("--evaluation", default="test", help="where R is measured (default: %(default)s)")
+    _add_settings(sweep)
+    _add_workers(sweep)
 
     commands.add_parser("runs", help="list the runs: profile, size, what is fresh")
 
@@ -90,6 +103,8 @@ def _call(options: argparse.Namespace) -> int:
         return doctor.main()
     if options.command == "reproduce":
         return _reproduce(options)
+    if options.command == "sweep":
+        return _sweep(options)
     if options.command == "runs":
         from locus import pipeline
 
@@ -114,6 +129,24 @@ def _reproduce(options: argparse.Namespace) -> int:
             print(line)
         return 0
     pipeline.reproduce(run, options.only, force=options.force, num_workers=options.workers, scheduler=options.scheduler)
+    return 0
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from locus import sweep
+
+    over = parse_over(options.over)
+    table = sweep.sweep(
+        options.profile,
+        parse_changes(options.set),
+        over,
+        options.method,
+        options.evaluation,
+        options.workers,
+        options.scheduler,
+    )
+    print(table.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
+    print("Written to", *sweep.write(table, over))
     return 0
 
 

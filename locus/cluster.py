@@ -36,8 +36,8 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
             n_workers=num_workers or os.cpu_count(),
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
-            env=dict.fromkeys(_POOLS, "1"),
+            dashboard_address=":0",  # any port: two builds at once must not quarrel over one
+            env={**dict.fromkeys(_POOLS, "1"), "TQDM_DISABLE": "1"},
             memory_limit=0,
             # A worker that is told to end may find its scheduler gone already, and would say so at length.
             silence_logs=logging.CRITICAL,
@@ -48,12 +48,18 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
 
 
 def each(
-    client: Client, work: Callable[[Any], tuple[Callable[..., Any], tuple[Any, ...]]], items: list[Any]
+    client: Client | None, work: Callable[[Any], tuple[Callable[..., Any], tuple[Any, ...]]], items: list[Any]
 ) -> Iterator[tuple[Any, Any]]:
     """Pairs of an item and what its work gives, as they are finished; ``work`` names an item's function and arguments.
 
-    A few items a worker are under way at a time, so that the results that wait here stay few.
+    A few items a worker are under way at a time, so that the results that wait here stay few. Without a client the work
+    is done here.
     """
+    if client is None:
+        for item in items:
+            function, arguments = work(item)
+            yield item, function(*arguments)
+        return
     waiting = iter(items)
     ahead = 2 * max(1, len(client.nthreads()))
     under_way = {}

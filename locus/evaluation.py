@@ -66,7 +66,7 @@ def _rows(
     """Rows (snapshot, method) of the snapshots of one group."""
     observed = estimator.estimate(snapshots, config.estimator)
     log_posteriors = {name: scorer.log_posterior(paths, observed) for name, scorer in scorers.items()}
-    if split != "test":
+    if split != "test" and set(methods.METHODS) <= scorers.keys():
         log_posteriors["blind_limit"] = limit.blind_limit(paths, snapshots)
         log_posteriors["bayes_limit"] = limit.bayes_limit(paths, snapshots)
     truth = snapshots.truth.values
@@ -102,6 +102,8 @@ class Rows:
 
     run: Run
     split: str
+    methods: tuple[str, ...] = methods.METHODS
+    """Trained methods to evaluate; the limits are only computed beside all of them."""
 
     def __post_init__(self) -> None:
         if self.split not in EVALUATIONS.values():
@@ -119,11 +121,19 @@ class Rows:
 
     def path(self, evaluation: str) -> Path:
         """File of one evaluation."""
-        return self.run.results / f"snapshots_{evaluation}.nc"
+        return self.run.results / f"{self._prefix}_{evaluation}.nc"
 
     def block_path(self, block: int) -> Path:
         """File of one finished block, until all are there."""
-        return self.run.results / "blocks" / f"{self.split}_{block:03d}.nc"
+        return self.run.results / "blocks" / f"{self._prefix}_{self.split}_{block:03d}.nc"
+
+    @property
+    def _complete(self) -> bool:
+        return self.methods == methods.METHODS
+
+    @property
+    def _prefix(self) -> str:
+        return "snapshots" if self._complete else "-".join(self.methods)
 
     def recipe(self) -> dict[str, Any]:
         """All that the rows depend on, but for how many there are."""
@@ -131,8 +141,8 @@ class Rows:
         del numbers["library"]["num_groups"]
         return {
             "observations": numbers,
-            "weights": {name: Weights(self.run, name).hash() for name in methods.METHODS},
-            "recipes": {"metrics": metrics.RECIPE, "limit": limit.RECIPE},
+            "weights": {name: Weights(self.run, name).hash() for name in self.methods},
+            "recipes": {"metrics": metrics.RECIPE, **({"limit": limit.RECIPE} if self._complete else {})},
         }
 
     def hash(self) -> str:
@@ -155,8 +165,8 @@ class Rows:
             if netcdf.hash_of(self.block_path(block)) != self._block_hash(block)
         ]
 
-    def make(self, workers: Callable[[], Client]) -> None:
-        """Evaluate what is missing, and join the blocks when all are there."""
+    def make(self, workers: Callable[[], Client] | None) -> None:
+        """Evaluate what is missing, here if there are no workers, and join the blocks when all are there."""
         todo, config = self.todo(), self.run.config
         scorers = self.scorers()
         sizes = {block: len(range(*self._span(block))) for block in range(self.num_blocks)}
@@ -167,7 +177,7 @@ class Rows:
                 spans = [(first, min(first + _TASK, stop)) for first in range(start, stop, _TASK)]
                 work = functools.partial(_task, config=config.to_dict(), split=self.split, scorers=scorers)
                 parts = {}
-                for span, rows in cluster.each(workers(), work, spans):
+                for span, rows in cluster.each(workers() if workers else None, work, spans):
                     parts[span] = rows
                     bar.update(span[1] - span[0])
                 joined = xr.concat([parts[span] for span in spans], "snapshot")
@@ -177,10 +187,10 @@ class Rows:
     def scorers(self) -> dict[str, Method]:
         """Trained methods; on the test split the baselines in each encoding, too."""
         found: dict[str, Method] = {}
-        for name in methods.METHODS:
+        for name in self.methods:
             weights = Weights(self.run, name)
             files = {name: weights.path}
-            if self.split == "test" and len(weights.encodings) > 1:
+            if self.split == "test" and self._complete and len(weights.encodings) > 1:
                 files |= {f"{name}.{encoding}": weights.path_of(encoding) for encoding in weights.encodings}
             found |= {key: methods.load_method(file)[0] for key, file in files.items()}
         return found

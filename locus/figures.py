@@ -199,6 +199,25 @@ def ambiguity_figure(aoa: float, num_antennas: int) -> Figure:
     return figure
 
 
+def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:
+    """R with its intervals against the first of the swept settings, one line for each combination of the others."""
+    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    first, *others = settings
+    lines = table.groupby(others) if others else [((), table)]
+    for number, (values, rows) in enumerate(lines):
+        sorted_rows = rows.sort_values(first)
+        x = sorted_rows[first] if pd.api.types.is_numeric_dtype(sorted_rows[first]) else sorted_rows[first].astype(str)
+        below, above = sorted_rows.ratio - sorted_rows.ratio_low, sorted_rows.ratio_high - sorted_rows.ratio
+        label = ", ".join(f"{name} = {value}" for name, value in zip(others, values, strict=True))
+        style: dict[str, Any] = {"marker": "osD^v<>"[number % 7], "capsize": 3, "label": label or None}
+        axes.errorbar(x, 100 * sorted_rows.ratio, 100 * np.stack([below, above]), **style)
+    axes.set(xlabel=first, ylabel="R on held-out rooms [%]")
+    axes.grid(alpha=0.3)
+    if others:
+        axes.legend(frameon=False)
+    return figure
+
+
 def path_table(paths: xr.Dataset) -> pd.DataFrame:
     """The paths (path) of one candidate in units that people read."""
     real = paths.isel(path=paths.valid.values)

@@ -63,7 +63,8 @@ def store_step(store: Store) -> Step:
         except StoreError as error:
             print(f"{store.path.name} is made anew: {error}", flush=True)
             shutil.rmtree(store.path)
-        store.build(workers)
+        if store.path.exists() or not store.adopt():
+            store.build(workers)
 
     needs = (store_step(store.library),) if isinstance(store, Observations) else ()
     config, split = store.run.config, store.split

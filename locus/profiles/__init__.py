@@ -38,6 +38,11 @@ def load_config(profile: str, changes: Mapping[str, Any] | None = None) -> Confi
     return Config.from_dict(values)
 
 
+def parse_over(settings: list[str]) -> dict[str, list[Any]]:
+    """Swept settings from the command line: ``["seed=0,1"]`` becomes ``{"seed": [0, 1]}``."""
+    return parse_changes([setting.replace("=", "=[", 1) + "]" if "=" in setting else setting for setting in settings])
+
+
 def parse_changes(settings: list[str]) -> dict[str, Any]:
     """Changes from the command line: ``["room.size=80"]`` becomes ``{"room.size": 80}``."""
     changes = {}
