@@ -66,6 +66,7 @@ bench: setup ## measure against the straightforward way; writes benchmarks/resul
 	$(BIN)/python benchmarks/twin.py
 	$(BIN)/python benchmarks/dataset.py
 	$(BIN)/python benchmarks/estimator.py
+	$(BIN)/python benchmarks/score.py
 
 picture: $(READY) ## redraw the README's picture
 	$(BIN)/python book/picture.py

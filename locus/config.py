@@ -216,9 +216,9 @@ class Training:
     """Wrong candidates that a snapshot is compared with in a step, drawn anew each time; all of them at most."""
     batch: int = 16
     """Layouts a step, with all their snapshots."""
-    num_epochs: int = 200
+    num_epochs: int = 100
     """Passes over the training layouts at most; the learning rate falls to zero along a half cosine."""
-    patience: int = 50
+    patience: int = 30
     """Training ends when the validation loss has not improved for so many epochs."""
     learning_rate: float = 5e-3
     """Of LOCUS-DT, at the start."""

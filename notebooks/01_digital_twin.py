@@ -169,3 +169,22 @@ glue("straightforward_missing", float(times["missing [%]"]["straightforward"]), 
 # difference: rays are shot only in the plane in which everything happens; positions are data and not constants that are compiled into the kernel; and Sionna's table of
 # chains already seen is indexed by the chain itself instead of by a hash, so that no two chains can be taken for each other.
 # `make bench` measures the same on several rooms and on all cores, `make check-twin` counts over 50 rooms.
+
+# %% tags=["interactive"]
+# Drag the sliders: another room, another candidate, another number of reflections. Traced with the image twin, which is instant.
+from dataclasses import replace
+
+from ipywidgets import interact
+
+from locus import figures, groups
+
+
+def explore(room: int = 0, candidate: int = 7, depth: int = 3):
+    config = locus.open_run(run).config
+    twin = locus.make_twin("image", config.radio, replace(config.twin, max_depth=depth))
+    group = groups.draw(config, "train", room)
+    paths = twin.trace(*group).isel(candidate=candidate)
+    return figures.ray_figure(group.layout, group.pose, {"image": paths, "again": paths})
+
+
+interact(explore, room=(0, 30), candidate=(0, 49), depth=(0, 4))

@@ -171,3 +171,20 @@ figure = figures.ambiguity_figure(np.radians(35.0), radio.num_antennas)
 # 35 degrees for both. Only strength tells them apart, as the element hears less from behind; and the twin, which knows from where a candidate's
 # path would really come, has to learn that a path from behind shows up in front. {glue:text}`share_behind:.0f` % of the strongest paths that were
 # found above come from behind.*
+
+# %% tags=["interactive"]
+# Drag the sliders: a stronger or weaker transmitter, more or fewer paths to look for, another snapshot.
+from dataclasses import replace
+
+from ipywidgets import interact
+
+
+def explore(tx_power_dbm: float = 20.0, num_paths: int = 6, snapshot: int = 0):
+    radio = replace(config.radio, tx_power_dbm=tx_power_dbm)
+    paths = trace_group(replace(config, radio=radio), "test", 0)
+    one = make_snapshots(replace(config, radio=radio), "test", 0, paths).isel(snapshot=snapshot)
+    observed = locus.estimate(one, replace(config.estimator, num_paths=num_paths), radio)
+    return figures.snapshot_figure(one, paths.isel(candidate=int(one.truth)), observed)
+
+
+interact(explore, tx_power_dbm=(-20.0, 40.0), num_paths=(1, 10), snapshot=(0, 4))

@@ -7,14 +7,16 @@ import pytest
 
 import locus
 from locus import pipeline
+from locus.chapters import Chapter, chapters
 
 
 def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     """Run a chapter at smoke size, and return every number that it glues into its prose. It must print no warning."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
-        (source,) = pipeline.chapters(number)
-        executed = pipeline.execute(source, locus.open_run("smoke"))
+        chapter = Chapter(locus.open_run("smoke"), *chapters(number))
+        pipeline.reproduce(chapter.run, number)
+        executed = chapter.path
     values = {}
     for cell in nbformat.read(executed, as_version=4).cells:
         for output in cell.get("outputs", []):

@@ -1,0 +1,200 @@
+"""Training: time to a validation loss against a straightforward loop, sampled against all candidates, cost growth."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from record import record
+from torch import Tensor, nn
+
+from locus import methods, open_run, steps, train
+from locus.config import Training
+from locus.dataset import Library, Observations
+from locus.metrics import _credible
+from locus.score import MethodOptions, PairNetwork
+from locus.train import Examples, adjusted_loss
+
+TARGET = -2.5
+"""Validation loss [nat] that both loops have to reach."""
+OPTIONS = Training(num_layouts=600, num_epochs=20)
+SEEDS = 3
+
+
+def real_examples() -> tuple[Examples, Examples]:
+    """Examples of 600 training layouts and of 100 test layouts, made with the image twin."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["LOCUS_DATA"] = folder
+        run = open_run("quick", {"training.num_layouts": OPTIONS.num_layouts, "training.num_test_layouts": 100})
+        method, found = PairNetwork(), []
+        for split in ("train", "test"):
+            steps.make([steps.store_step(Observations(run, split))])
+            found.append(train.make_examples(method, Library(run, split).open(), Observations(run, split).open()))
+    return found[0], found[1]
+
+
+class Pairs(torch.utils.data.Dataset[tuple[Tensor, Tensor]]):
+    """One snapshot an item: its features beside those of all candidates, as the paper writes it."""
+
+    def __init__(self, examples: Examples) -> None:
+        self.examples = examples
+
+    def __len__(self) -> int:
+        return self.examples.truth.numel()
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        candidates, conditions, truth = self.examples
+        group, snapshot = divmod(index, truth.shape[1])
+        seen = conditions[group, snapshot].expand(candidates.shape[1], -1)
+        return torch.cat([candidates[group], seen], dim=1), truth[group, snapshot]
+
+
+def straightforward(examples: Examples, seed: int = 0) -> tuple[list[float], list[float]]:
+    """Seconds and validation losses by epoch of a plain torch loop: same batch, optimiser and schedule."""
+    torch.manual_seed(seed)
+    network = nn.Sequential(nn.Linear(36, 64), nn.ReLU(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 1))
+    learning, validation = (
+        Pairs(examples.part(part))
+        for part in (slice(0, -OPTIONS.num_validation_layouts), slice(-OPTIONS.num_validation_layouts, None))
+    )
+    batch = OPTIONS.batch * OPTIONS.num_snapshots
+    loader = torch.utils.data.DataLoader(learning, batch_size=batch, shuffle=True)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=OPTIONS.learning_rate, weight_decay=OPTIONS.weight_decay)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, OPTIONS.num_epochs * len(loader))
+    seconds, losses, start = [], [], time.perf_counter()
+    for _ in range(OPTIONS.num_epochs):
+        for pairs, truth in loader:
+            optimiser.zero_grad()
+            nn.functional.cross_entropy(network(pairs)[..., 0], truth).backward()
+            optimiser.step()
+            schedule.step()
+        with torch.no_grad():
+            each = [nn.functional.cross_entropy(network(p)[..., 0], t, reduction="sum") for p, t in
+                    torch.utils.data.DataLoader(validation, batch_size=batch)]  # fmt: skip
+        losses.append(float(sum(each)) / len(validation) - math.log(500))
+        seconds.append(time.perf_counter() - start)
+    return seconds, losses
+
+
+def ours(examples: Examples, seed: int = 0, **changes: Any) -> tuple[PairNetwork, list[float], list[float]]:
+    torch.manual_seed(seed)
+    method = PairNetwork()
+    result = train.train(
+        method, examples, replace(OPTIONS, **changes), OPTIONS.learning_rate, (seed,), report=lambda _: None
+    )
+    return method, list(np.cumsum(result.history["seconds"])), result.history["validation"]
+
+
+def first_at(seconds: list[float], losses: list[float]) -> float:
+    """When the target was reached."""
+    return next(second for second, loss in zip(seconds, losses, strict=True) if loss <= TARGET)
+
+
+def coverage(method: PairNetwork, examples: Examples) -> list[float]:
+    """Share of truths in the credible sets of 50, 80 and 90 %."""
+    with torch.no_grad():
+        logs = torch.log_softmax(method(examples.candidates, examples.conditions).double(), -1).flatten(0, 1).numpy()
+    truth = examples.truth.flatten().numpy()
+    levels, _ = _credible(logs, np.exp(logs), truth, np.random.default_rng(0).random(len(truth)))
+    return [float((levels <= level).mean()) for level in (0.5, 0.8, 0.9)]
+
+
+def negatives(examples: Examples, held_out: Examples) -> dict[str, Any]:
+    """Sampled against all candidates: validation and test loss and coverage, by seed."""
+    results: dict[str, Any] = {}
+    for count in (128, 499):
+        fits = [ours(examples, seed, num_negatives=count) for seed in range(SEEDS)]
+        results[str(count)] = {
+            "validation": [min(losses) for _, _, losses in fits],
+            "test": [adjusted_loss(method, held_out) for method, _, _ in fits],
+            "coverage": [coverage(method, held_out) for method, _, _ in fits],
+        }
+    return results
+
+
+def made_up(method: str, layouts: int, candidates: int, snapshots: int) -> Examples:
+    """Random numbers of the right shape: enough to measure time."""
+    rng = torch.Generator().manual_seed(0)
+    wide, seen = (18, 18) if method == "locus_dt" else (2, 22)
+    return Examples(
+        torch.rand(layouts, candidates, wide, generator=rng),
+        torch.rand(layouts, snapshots, seen, generator=rng),
+        torch.randint(candidates, (layouts, snapshots), generator=rng),
+    )
+
+
+def epoch_seconds(name: str, layouts: int, candidates: int = 500, snapshots: int = 10, negatives: int = 128) -> float:
+    """Seconds of one epoch, after one that compiles."""
+    torch.set_num_threads(1)
+    method = methods.make_method(name, MethodOptions())
+    options = replace(OPTIONS, num_layouts=layouts, num_negatives=negatives)
+    state = train._State(method, 1e-3, options)
+    train._one_epoch(state, made_up(name, 32, candidates, snapshots), options, np.random.default_rng(0))
+    examples = made_up(name, layouts, candidates, snapshots)
+    start = time.perf_counter()
+    train._one_epoch(state, examples, options, np.random.default_rng(0))
+    return time.perf_counter() - start
+
+
+def growth() -> dict[str, Any]:
+    """Seconds an epoch against layouts, candidates (all of them compared) and snapshots, with fitted exponents."""
+    cases: dict[str, tuple[list[int], Any]] = {
+        "layouts": ([250, 500, 1000, 2000], lambda n: epoch_seconds("locus_dt", n)),
+        "candidates": ([125, 250, 500, 1000], lambda n: epoch_seconds("locus_dt", 300, n, negatives=n - 1)),
+        "snapshots": ([5, 10, 20, 40], lambda n: epoch_seconds("locus_dt", 500, snapshots=n)),
+    }
+    found = {}
+    for name, (sizes, measure) in cases.items():
+        seconds = [measure(size) for size in sizes]
+        slope = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+        found[name] = {"sizes": sizes, "seconds": seconds, "exponent": slope}
+    return found
+
+
+def main() -> None:
+    examples, held_out = real_examples()
+    ours(examples.part(slice(-60, None)), num_layouts=60, num_epochs=1)  # compiles
+    ratios, plain_seconds, our_seconds = [], [], []
+    for seed in range(SEEDS):
+        _, *curve = ours(examples, seed)
+        our_seconds.append(first_at(*curve))
+        plain_seconds.append(first_at(*straightforward(examples, seed)))
+        ratios.append(plain_seconds[-1] / our_seconds[-1])
+    ratio = float(np.median(ratios))
+    plain, here = np.median(plain_seconds), np.median(our_seconds)
+    print(f"L = {TARGET}: {plain:.1f} s straightforward, {here:.1f} s here: {ratio:.1f} times as fast")
+    sampled = negatives(examples, held_out)
+    for count, result in sampled.items():
+        losses = {name: np.mean(result[name]) for name in ("validation", "test")}
+        shares = ", ".join(f"{share:.3f}" for share in np.mean(result["coverage"], axis=0))
+        print(f"{count} negatives: L {losses['validation']:.3f}, on test {losses['test']:.3f}, coverage {shares}")
+    growths = growth()
+    for name, result in growths.items():
+        print(f"training cost grows with {name} to the power of {result['exponent']:.2f}")
+    paper = Training()
+    epochs = {name: epoch_seconds(name, paper.num_layouts) for name in methods.METHODS}
+    minutes = {name: paper.num_epochs * s * len(methods.encodings(name)) / 60 for name, s in epochs.items()}
+    print(
+        f"{paper.num_epochs} epochs of all methods and encodings at the paper's size: {sum(minutes.values()):.0f} min"
+    )
+    results = {
+        "target": TARGET,
+        "straightforward_seconds": plain_seconds,
+        "seconds": our_seconds,
+        "ratio": ratio,
+        "negatives": sampled,
+        "growth": growths,
+        "paper_epoch_seconds": epochs,
+        "paper_minutes": minutes,
+    }
+    record("score", results)
+
+
+if __name__ == "__main__":
+    main()

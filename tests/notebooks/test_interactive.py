@@ -1,0 +1,93 @@
+"""The interactive cells: each callback is driven as a slider would, and the figure's data must follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+import jupytext
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+
+import locus
+from locus import pipeline
+from locus.chapters import BATCH_LEAVES_OUT, chapters
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A smoke run with all that the chapters open."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
+        run = locus.open_run("smoke", {"twin.evaluation": "image"}, "interactive")
+        run.save()
+        pipeline.make_needed(run, chapters())
+        yield run.name
+
+
+def callback_of(
+    source: Path, run: str, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Callable[..., Figure], dict[str, Any]]:
+    """The function that the interactive cell hands to its widgets, and the range of each of its arguments.
+
+    The cell runs after those that it builds on: the imports and the settings, which are the first of a chapter.
+    """
+    notebook = jupytext.read(source)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    (cell,) = [cell for cell in code if BATCH_LEAVES_OUT in cell.metadata.get("tags", [])]
+    assert cell is notebook.cells[-1], "the interactive cell is the last"
+    seen: list[tuple[Callable[..., Figure], dict[str, Any]]] = []
+    monkeypatch.setattr(ipywidgets, "interact", lambda function, **ranges: seen.append((function, ranges)))
+    parameters, imports = code[0], code[1]
+    assert "parameters" in parameters.metadata["tags"]
+    space: dict[str, Any] = {}
+    for text in (parameters.source, f"run = {run!r}", imports.source, cell.source):
+        exec(text, space)
+    return seen[0]
+
+
+def data_of(figure: Figure) -> list[np.ndarray]:
+    """Everything that a figure draws."""
+    found = []
+    for axes in figure.axes:
+        found += [np.asarray(line.get_xydata(), dtype=float).ravel() for line in axes.lines]
+        found += [np.ma.filled(image.get_array().astype(float), np.nan).ravel() for image in axes.images]
+        found += [
+            np.ma.filled(mesh.get_array().astype(float), np.nan).ravel()
+            for mesh in axes.collections
+            if isinstance(mesh, QuadMesh)
+        ]
+    return found
+
+
+def other_value(given: Any, default: Any) -> Any:
+    """A value that a widget offers beside the default one."""
+    if isinstance(given, tuple) and len(given) >= 2 and all(isinstance(end, int | float) for end in given[:2]):
+        return given[1] if given[1] != default else given[0]
+    return next(value for value in given if value != default)
+
+
+@pytest.mark.parametrize("source", chapters(), ids=lambda path: path.stem)
+def test_moving_a_widget_changes_what_is_drawn(
+    source: Path, finished_run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    callback, ranges = callback_of(source, finished_run, monkeypatch)
+    assert 2 <= len(ranges) <= 3
+    defaults = dict(zip(ranges, callback.__defaults__, strict=True))
+    before = data_of(callback())
+    for name, given in ranges.items():
+        after = data_of(callback(**{**defaults, name: other_value(given, defaults[name])}))
+        same = len(before) == len(after) and all(
+            one.shape == other.shape and np.array_equal(one, other, equal_nan=True)
+            for one, other in zip(before, after, strict=True)
+        )
+        assert not same, f"{name} changed nothing"
+        plt.close("all")
