@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import hashlib
+import json
 import os
 import re
 import socket
@@ -64,7 +65,7 @@ class Chapter:
         """Its source, the settings that it reads, the modules that it calls, and the hashes of what it opens."""
         header, settings, numbers = self._header(), self.run.config.to_dict(), recipes()
         return {
-            "source": hashlib.sha256(self.source.read_bytes()).hexdigest(),
+            "source": _source_hash(self.source),
             "run": self.run.name,
             "settings": {name: _setting(settings, name) for name in header["reads"]},
             "recipes": {name: numbers[name] for name in header["recipes"]},
@@ -123,6 +124,13 @@ class Chapter:
         if header is None or not {"needs", "reads", "recipes"} <= header.keys():
             raise ChapterError(f"Expected 'locus' with needs, reads and recipes in the header of {self.source.name}")
         return plain(dict(header))  # type: ignore[no-any-return]
+
+
+def _source_hash(source: Path) -> str:
+    """Of all cells that a batch run executes; how the file's header is laid out does not matter."""
+    cells = [cell for cell in jupytext.read(source).cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
+    content = [[cell.cell_type, cell.source, plain(dict(cell.metadata))] for cell in cells]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _setting(settings: dict[str, Any], name: str) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
@@ -89,9 +90,7 @@ def map_figure(layout: Layout, pose: Pose, values: list[xr.DataArray], colour_ma
         1, len(values), figsize=(4.4 * len(values), 3.6), layout="constrained", squeeze=False, sharey=True
     )
     for axes, value, colour_map in zip(panels[0], values, colour_maps, strict=True):
-        grid = value.reset_coords(drop=True).assign_coords(x=value.x, y=value.y)
-        grid = grid.set_index(candidate=["x", "y"]).unstack("candidate").transpose("y", "x")
-        mesh = axes.pcolormesh(grid.x, grid.y, grid, cmap=colour_map, shading="nearest", rasterized=True)
+        mesh = draw_map(axes, value, cmap=colour_map)
         units = value.attrs.get("units", "1")
         label = value.attrs["long_name"] + (f" [{units}]" if units != "1" else "")
         figure.colorbar(mesh, ax=axes, label=label, shrink=0.9)
@@ -229,6 +228,13 @@ def path_table(paths: xr.Dataset) -> pd.DataFrame:
     if "order" in real:
         columns["bounces"] = real.order.values
     return pd.DataFrame(columns, index=pd.RangeIndex(1, real.sizes["path"] + 1, name="path"))
+
+
+def draw_map(axes: Axes, value: xr.DataArray, **style: Any) -> QuadMesh:
+    """A value (candidate) at points of a grid, with coordinates x and y [m], as coloured cells."""
+    grid = value.reset_coords(drop=True).assign_coords(x=value.x, y=value.y)
+    grid = grid.set_index(candidate=["x", "y"]).unstack("candidate").transpose("y", "x")
+    return axes.pcolormesh(grid.x, grid.y, grid, shading="nearest", rasterized=True, **style)
 
 
 def draw_room(axes: Axes, layout: Layout) -> None:

@@ -66,7 +66,7 @@ class Method(nn.Module, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def forward(self, candidates: Tensor, conditions: Tensor) -> Tensor:
-        """Scores (..., snapshot, candidate), eq. (15)."""
+        """Scores (..., snapshot, candidate), eq. (14)."""
 
     def loss(self, candidates: Tensor, truths: Tensor, conditions: Tensor, dropped: Tensor) -> Tensor:
         """Mean cross-entropy of eq. (17) over the truth and the candidates, one of which is left out.

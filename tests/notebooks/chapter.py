@@ -11,9 +11,12 @@ from locus.chapters import Chapter, chapters
 
 
 def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """Run a chapter at smoke size, and return every number that it glues into its prose. It must print no warning."""
+    """Run a chapter at smoke size, and return every number that it glues into its prose. It must print no warning.
+
+    All chapters share a folder, so that what several need is made once.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
+        patch.setenv("LOCUS_DATA", str(tmp_path_factory.getbasetemp() / "chapters"))
         chapter = Chapter(locus.open_run("smoke"), *chapters(number))
         pipeline.reproduce(chapter.run, number)
         executed = chapter.path

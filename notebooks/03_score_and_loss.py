@@ -1,0 +1,378 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: tags,mystnb,-all
+#     formats: ipynb,py:percent
+#     notebook_metadata_filter: locus,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   locus:
+#     needs: [models/locus_dt, results/test]
+#     reads: [seed, room, radio, twin, estimator, features, training]
+#     recipes: [layout, twin, observation, estimator, features, score, metrics]
+# ---
+
+# %% [markdown]
+# # Score and loss
+#
+# *Sections II-D, II-E and II-F of the paper.*
+#
+# The twin says what would be heard from every place, the estimator what was heard. What is wanted is a map,
+#
+# (eq-2)=
+# $$
+# p(\boldsymbol x^t \mid \mathcal L, \boldsymbol p, \boldsymbol y): \tag{2}
+# $$
+#
+# how probable each place is, given the room, the receiver's pose and the samples. How does one get from two lists of paths to a probability, and
+# how can a network learn that from rooms that it will never see again?
+
+# %% tags=["parameters"]
+run = "quick"
+room = 1  # test room that is looked at
+num_pool = 20_000  # candidates that stand for the integral
+num_rooms = 20  # test rooms that are estimated again at other false-alarm rates
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from myst_nb import glue
+
+import locus
+from locus import metrics, score_figures, studies
+from locus.dataset import make_snapshots, trace_group
+from locus.evaluation import Rows
+from locus.groups import draw
+from locus.methods import load_scorer
+
+this_run = locus.open_run(run)
+config = this_run.config
+plt.rcParams["figure.dpi"] = 150
+
+# %% [markdown]
+# ## What the network sees
+#
+# A *score* says how well the paths that the twin predicts for a candidate fit the paths that were observed,
+#
+# (eq-8)=
+# $$
+# g_{\boldsymbol\omega}(\boldsymbol x^t, \mathcal L, \boldsymbol p, \boldsymbol y)
+# = G_{\boldsymbol\omega}\!\left[\{\boldsymbol\psi_k^{\mathsf{DT}}(\boldsymbol x^t)\}, \{\boldsymbol\psi_k^{\mathsf{obs}}\}\right]. \tag{8}
+# $$
+#
+# The room and the pose enter through the twin's paths alone. That is why one network serves all rooms: it never sees a wall or a coordinate.
+#
+# Below, the strongest of the snapshots of one test room. Its observed paths are the same in all three panels; beside them is what the twin predicts for the true candidate, for the wrong candidate that scores best, and for a middling one.
+
+# %% mystnb={"image": {"alt": "Angle against SNR of the observed paths and of the twin's paths, for the true candidate, the best wrong one and a middling one"}} tags=["hide-input"]
+scorer = load_scorer(run)
+layout, pose, _ = draw(config, "test", room)
+paths = trace_group(config, "test", room)
+snapshots = make_snapshots(config, "test", room, paths)
+observed = locus.estimate(snapshots, config.estimator)
+truth = snapshots.truth.values
+by_strength = np.argsort(paths.snr_db.isel(path=0).values[truth])
+strongest = int(by_strength[-1])
+score = studies.scores(scorer, paths, observed)[strongest]
+ranked = [int(candidate) for candidate in np.argsort(-score) if candidate != truth[strongest]]
+place = np.stack([paths.x, paths.y], axis=1)
+shown = {"true candidate": truth[strongest], "best wrong one": ranked[0], "middling one": ranked[len(ranked) // 2]}
+away = {title: np.linalg.norm(place[index] - place[truth[strongest]]) for title, index in shown.items()}
+top_paths = paths.isel(path=slice(config.estimator.num_paths))
+pairs = {
+    f"{title}{f', {away[title]:.0f} m off' if away[title] else ''}: score {score[index]:.1f}": top_paths.isel(
+        candidate=index
+    )
+    for title, index in shown.items()
+}
+figure = score_figures.matching_figure(observed.isel(snapshot=strongest), pairs, config.features.snr_range)
+
+# %% tags=["remove-cell"]
+glue("score_true", float(score[truth[strongest]]), display=False)
+glue("score_middling", float(score[shown["middling one"]]), display=False)
+glue("score_best_wrong", float(score[ranked[0]]), display=False)
+glue("best_wrong_metres", float(away["best wrong one"]), display=False)
+glue("rank_of_truth", int((score > score[truth[strongest]]).sum()) + 1, display=False)
+glue("num_candidates", int(score.size), display=False)
+
+# %% [markdown]
+# *Top: crosses sit on circles, or on the dotted lines of paths from behind (grey), which a linear array hears mirrored in front; the weakest paths are not
+# heard. The network is not told about mirrors: it has to find that out. Below, places elsewhere in the room, with other angles and strengths. Scores count only
+# relative to each other, in nats: e to the difference is a ratio of probabilities.*
+#
+# Of {glue:text}`num_candidates` candidates the true one has rank {glue:text}`rank_of_truth`. It scores {glue:text}`score_true:.1f`, the best wrong one,
+# {glue:text}`best_wrong_metres:.0f` m away, {glue:text}`score_best_wrong:.1f`, a middling one {glue:text}`score_middling:.1f`.
+#
+# Each path becomes three numbers: cosine and sine of its angle, and its SNR, cut to a range of 60 dB and scaled to [0, 1]. Delays are dropped, as
+# nothing is synchronised. Six paths of each side make 36 numbers; a path that is not there is three zeros. Here they are for the true candidate:
+
+# %%
+twin_numbers, seen_numbers = scorer.candidates(paths), scorer.conditions(paths, observed)
+score_figures.feature_table(twin_numbers[truth[strongest]], seen_numbers[strongest])
+
+# %% [markdown]
+# ## The network, and a first layer in two halves
+#
+# Two hidden layers, 64 and 16 wide, turn the 36 numbers into one. The first is linear in both sides together, so it splits into a half for the twin's 18
+# numbers $\boldsymbol t$ and one for the observation's $\boldsymbol o$,
+#
+# $$
+# g = \boldsymbol w^{\mathsf T} \operatorname{relu}\!\big(\mathbf C \operatorname{relu}(\mathbf A \boldsymbol t + \mathbf B \boldsymbol o + \boldsymbol b) + \boldsymbol c\big) + d,
+# $$
+#
+# and each half is computed once a candidate, or once a snapshot, instead of once for each of their pairs.
+
+# %%
+joined = torch.cat([scorer.twin, scorer.observation], dim=1)
+pair = torch.from_numpy(np.concatenate([twin_numbers[truth[strongest]], seen_numbers[strongest]]))
+first = torch.relu(joined @ pair + scorer.bias)
+by_hand = scorer.last(torch.relu(scorer.hidden(first)))
+num_parameters = sum(parameter.numel() for parameter in scorer.parameters())
+print(f"{num_parameters} parameters; in one piece {float(by_hand):.4f}, in two halves {score[truth[strongest]]:.4f}")
+
+# %% tags=["remove-cell"]
+num_snapshots, width = len(truth), scorer.twin.shape[1]
+glue("num_parameters", num_parameters, display=False)
+glue("kilobytes", 4 * num_parameters / 1000, display=False)
+glue("halves_differ", abs(float(by_hand) - float(score[truth[strongest]])), display=False)
+saving = 2 * width * score.size * num_snapshots / (width * (score.size + num_snapshots))
+glue("first_layer_saving", float(saving), display=False)
+glue("num_snapshots", num_snapshots, display=False)
+
+# %% [markdown]
+# The same number by both ways, with {glue:text}`first_layer_saving:.0f` times fewer multiplications in the first layer for {glue:text}`num_candidates` candidates and
+# {glue:text}`num_snapshots` snapshots. {glue:text}`num_parameters` parameters fit into {glue:text}`kilobytes:.0f` kB. One of them, $d$, moves all scores alike and so no posterior.
+#
+# ## From scores to a posterior
+#
+# With a prior $p_0$, here uniform over the free space, the posterior is
+#
+# (eq-9)=
+# $$
+# \hat p_{\boldsymbol\omega}(\boldsymbol x^t \mid \mathcal L, \boldsymbol p, \boldsymbol y)
+# = \frac{e^{g_{\boldsymbol\omega}(\boldsymbol x^t, \mathcal L, \boldsymbol p, \boldsymbol y)}\, p_0(\boldsymbol x^t)}{Z_{\boldsymbol\omega}(\boldsymbol y; \mathcal L, \boldsymbol p)}, \tag{9}
+# $$
+#
+# (eq-10)=
+# $$
+# Z_{\boldsymbol\omega}(\boldsymbol y; \mathcal L, \boldsymbol p)
+# = \int e^{g_{\boldsymbol\omega}(\boldsymbol x^t, \mathcal L, \boldsymbol p, \boldsymbol y)}\, p_0(\boldsymbol x^t)\; d\boldsymbol x^t. \tag{10}
+# $$
+#
+# Here are first maps: every point of a fine grid is a candidate, and four snapshots of the room are scored on it, from the strongest to the weakest.
+
+# %% mystnb={"image": {"alt": "Four posterior maps of the same room, for snapshots from strong to weak, with receiver, transmitter and obstacles"}} tags=["hide-input"]
+count = len(truth)
+four = by_strength[[-1, count // 2, count // 3, 0]]
+grid = studies.trace_points(config, "test", room, layout.grid(101))
+log_maps = scorer.log_posterior(grid, observed.isel(snapshot=four))
+found = observed.valid.sum("path").values
+titles = [f"{paths.snr_db.values[truth[s], 0]:.0f} dB, paths found: {found[s]}" for s in four]
+maps = {f"{label}: {title}": value for label, title, value in zip("ABCD", titles, log_maps, strict=True)}
+figure = score_figures.posterior_figure(layout, pose, maps, [tuple(place[truth[s]]) for s in four])
+
+# %% tags=["remove-cell"]
+for name, snapshot, value in zip(("strong", "middling", "weak", "weakest"), four, log_maps, strict=True):
+    areas = studies.islands(value, config.room.size / 100)
+    glue(f"{name}_islands", len(areas), display=False)
+    glue(f"{name}_area", float(sum(areas)), display=False)
+    glue(f"{name}_found", int(found[snapshot]), display=False)
+glue("free_area", float(layout.free_space.area), display=False)
+
+# %% [markdown]
+# *Each panel's title gives the SNR of the strongest true path. Brighter is more probable; the darkest blue is less probable than the best point by a factor of a hundred
+# thousand or more. A and B: a beam, cut off by shadows, with the transmitter in it although it stands on no grid point. C and D: little or nothing was heard,
+# and that is information, too. The places from which more would be heard are ruled out, and their edges are those of chapter 1: shadows of
+# corners, where a path appears or disappears.*
+#
+# The smallest set of points that holds 90 % of the probability covers {glue:text}`strong_area:.0f` m² in A, {glue:text}`middling_area:.0f` m² in B,
+# {glue:text}`weak_area:.0f` m² in C and {glue:text}`weakest_area:.0f` m² in D, of {glue:text}`free_area:.0f` m² of free space. In C it is in {glue:text}`weak_islands` separate pieces:
+# no point with an error bar describes that.
+#
+# ## A loss that needs no integral
+#
+# Training has samples of many rooms, each with a list of candidates of which one is the truth,
+#
+# (eq-11)=
+# $$
+# \mathcal D = \left\{(\mathcal L_m, \boldsymbol p_m, \mathcal C_m, \boldsymbol y_m, \boldsymbol x_m^t)\right\}_{m=1}^M, \tag{11}
+# $$
+#
+# (eq-12)=
+# $$
+# \mathcal C_m = \{\bar{\boldsymbol x}_{mj}^t\}_{j=1}^{N_m} \subset \mathbb R^d, \tag{12}
+# $$
+#
+# (eq-13)=
+# $$
+# \boldsymbol x_m^t = \bar{\boldsymbol x}_{m c_m^\star}^t, \tag{13}
+# $$
+#
+# and a score for each of them,
+#
+# (eq-14)=
+# $$
+# g_{mj} = g_{\boldsymbol\omega}(\bar{\boldsymbol x}_{mj}^t, \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m), \qquad j = 1, \ldots, N_m. \tag{14}
+# $$
+#
+# The ideal objective is the cross-entropy, small when the truth is probable,
+#
+# (eq-15)=
+# $$
+# \mathcal L_{\mathrm{CE}}(\boldsymbol\omega) = -\frac1M \sum_{m=1}^M \log \hat p_{\boldsymbol\omega}(\boldsymbol x_m^t \mid \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m); \tag{15}
+# $$
+#
+# the integral in it becomes a sum over the candidates,
+#
+# (eq-16)=
+# $$
+# \hat Z_{\boldsymbol\omega}(\boldsymbol y_m; \mathcal L_m, \boldsymbol p_m) = \sum_{j=1}^{N_m} e^{g_{mj}}, \tag{16}
+# $$
+#
+# and what is left is the usual loss of a classifier whose classes are the candidates,
+#
+# (eq-17)=
+# $$
+# \mathcal L(\boldsymbol\omega) = \frac1M \sum_{m=1}^M \left[-g_{m c_m^\star} + \log\!\left(\sum_{j=1}^{N_m} e^{g_{mj}}\right)\right]. \tag{17}
+# $$
+#
+# ### How many candidates are enough?
+#
+# A list of candidates is a random sample of the room. If the posterior is a small spot, few candidates fall into it, and the sum is a poor stand-in for the
+# integral. We trace very many candidates of the same room, take their mean as the integral, and draw lists of all sizes from them, for the
+# snapshots A, B and C.
+
+# %% mystnb={"image": {"alt": "Left: error of the log normalising constant against the number of candidates. Right: adjusted loss against the number of candidates, with its lower bound"}} tags=["hide-input"]
+rng = np.random.default_rng(config.seed)
+pool = studies.trace_points(config, "test", room, layout.sample(num_pool, rng))
+three = four[:3]
+pool_scores = studies.scores(scorer, pool, observed.isel(snapshot=three))
+true_scores = studies.scores(scorer, paths, observed)[three, truth[three]]
+sizes = [10, 20, 50, 100, 200, 500, 1000, 2000]
+study = studies.sampled_normaliser(pool_scores, true_scores, sizes, rng)
+figure = score_figures.normaliser_figure(study, ["A", "B", "C"])
+
+# %% tags=["remove-cell"]
+spread = (study.log_ratio.sel(quantile=0.95) - study.log_ratio.sel(quantile=0.05)) / 2
+for number, name in enumerate(("strong", "middling", "weak")):
+    glue(f"share_{name}", 100 * float(study["share"][number]), display=False)
+    glue(f"spread_500_{name}", float(spread.sel(size=500)[number]), display=False)
+    glue(f"spread_20_{name}", float(spread.sel(size=20)[number]), display=False)
+
+# %% [markdown]
+# *Lines: median over many lists; bands: 90 % of them. Left: the sum converges to the integral, the slower the smaller the spot. Right: what that makes of
+# the loss, less the logarithm of the number of candidates. The truth is always on the list, so it cannot fall below the dotted line: a short list is an easy exam.*
+#
+# The posterior of A fills {glue:text}`share_strong:.1f` % of the room, that of B {glue:text}`share_middling:.1f` %, that of C {glue:text}`share_weak:.0f` %. With
+# the paper's 500 candidates log Z is known to within about {glue:text}`spread_500_strong:.2f`, {glue:text}`spread_500_middling:.2f` and {glue:text}`spread_500_weak:.2f` nats for
+# nine lists in ten; with 20, to within about {glue:text}`spread_20_strong:.1f`, {glue:text}`spread_20_middling:.1f` and {glue:text}`spread_20_weak:.2f`. Rule of thumb: so many that several fall into the
+# spot. Two things follow. A loss means something only together with the number of candidates it was measured on. And for *training*,
+# far fewer do: the posterior that minimises [(17)](#eq-17) is the same for lists of every length, and errors of single lists average out over the snapshots.
+#
+# ## Training
+#
+# AdamW minimises [(17)](#eq-17). In each step a snapshot is compared with a few wrong candidates that are drawn anew.
+# Some rooms are kept apart for validation; the weights of the best epoch are the ones that count. The curves show the adjusted loss over all candidates: 0 is a
+# uniform guess.
+
+# %% mystnb={"image": {"alt": "Training and validation loss of LOCUS-DT against the epoch"}} tags=["hide-input"]
+curves = studies.learning_curves(this_run, ["locus_dt"])
+figure = score_figures.learning_figure({"": curves})
+
+# %% tags=["remove-cell"]
+best = curves.sel({"method": "locus_dt"}).sel(epoch=int(curves.best_epoch[0]))
+glue("num_layouts", config.training.num_layouts - config.training.num_validation_layouts, display=False)
+glue("num_validation", config.training.num_validation_layouts, display=False)
+glue("num_negatives", min(config.training.num_negatives, config.training.num_candidates - 1), display=False)
+glue("best_epoch", int(curves.best_epoch[0]), display=False)
+glue("best_train", float(best.train), display=False)
+glue("best_validation", float(best.validation), display=False)
+
+# %% [markdown]
+# *Solid: rooms that the network is not trained on; the dot marks the weights that were kept. Dashed: as many rooms that it is trained on. The gap between them is
+# what it has learned by heart, and how much harder the one set of rooms happens to be; more rooms close both.*
+#
+# {glue:text}`num_layouts` rooms train, {glue:text}`num_validation` validate, {glue:text}`num_negatives` wrong candidates a step. Best epoch:
+# {glue:text}`best_epoch`, with {glue:text}`best_validation:.2f` nats in validation and {glue:text}`best_train:.2f` in training.
+#
+# ## Rooms it has never seen
+#
+# The test split decides. $\mathcal L$ is the mean loss less the log of the number of candidates, the gain $\mathcal G = e^{-\mathcal L}$ says how many times as
+# probable as by a uniform guess the truth is, and $\mathcal R$ is the share of the largest possible log gain. Intervals hold 95 %, over whole rooms.
+
+# %%
+rows = Rows(this_run, "test").open("test")
+summary = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(config.seed))
+score_figures.summary_table(summary, {"locus_dt": "LOCUS-DT, test split"})
+
+# %% tags=["remove-cell"]
+test = summary.sel({"method": "locus_dt"})
+for name in ("loss", "gain", "ratio"):
+    for end in ("", "_low", "_high"):
+        glue(f"test_{name}{end}", float(test[name + end]) * (100 if name == "ratio" else 1), display=False)
+glue("test_rooms", int(summary.num_groups), display=False)
+glue("test_snapshots", int(summary.num_snapshots), display=False)
+
+# %% [markdown]
+# Over {glue:text}`test_snapshots` snapshots of {glue:text}`test_rooms` rooms the truth is, in the geometric mean, {glue:text}`test_gain:.1f` times as probable as by a uniform guess:
+# L = {glue:text}`test_loss:.2f` nats, between {glue:text}`test_loss_low:.2f` and {glue:text}`test_loss_high:.2f`; R = {glue:text}`test_ratio:.1f` %. [Chapter 4](04_baselines.ipynb)
+# asks what that is worth.
+#
+# ## How strict should the estimator be?
+#
+# The estimator stops where noise alone would yield a path in some share of all snapshots, the false-alarm rate. We estimate the snapshots of the first test
+# rooms again, at other rates, and score them with the same weights. **These were trained at the run's own rate**, so others are at a disadvantage: this
+# measures how much it matters to get the rate wrong, not which rate is best.
+
+# %%
+own = config.estimator.false_alarm
+rates = sorted({0.001, 0.01, 0.1, 0.6, own})
+again = studies.false_alarm_rows(config, scorer, rates, min(num_rooms, config.training.num_test_layouts))
+losses = metrics.summary(again, config.training.num_candidates, np.random.default_rng(config.seed))
+table = score_figures.summary_table(losses, {f"{rate:g}": f"{100 * rate:g} %" for rate in rates})[["L [nat]"]]
+differences = [metrics.paired(again, f"{rate:g}", f"{own:g}", np.random.default_rng(config.seed)) for rate in rates]
+table.insert(0, "threshold [dB]", again.threshold_db.values.round(1))
+table.insert(1, "paths found", again.num_paths.mean("snapshot").values.round(2))
+table["against the run's rate [nat]"] = [score_figures.interval_text(one, "difference") for one in differences]
+table.rename_axis("false-alarm rate")
+
+# %% tags=["remove-cell"]
+glue("own_rate", 100 * own, display=False)
+glue("rate_rooms", int(losses.num_groups), display=False)
+for name, rate in (("strict", 0.001), ("lax", 0.6)):
+    one = differences[rates.index(rate)]
+    glue(f"{name}_rate", 100 * rate, display=False)
+    for end in ("", "_low", "_high"):
+        glue(f"{name}_costs{end}", float(one[f"difference{end}"]), display=False)
+    glue(f"{name}_paths", float(again.num_paths.sel({"method": f"{rate:g}"}).mean()), display=False)
+
+# %% [markdown]
+# *Last column: loss at this rate less that at the run's rate, {glue:text}`own_rate:.0f` %, on the same snapshots of {glue:text}`rate_rooms` rooms; positive is worse.*
+#
+# With a rate of {glue:text}`strict_rate:.1f` % the loss changes by {glue:text}`strict_costs:+.2f` nats ({glue:text}`strict_costs_low:+.2f` to {glue:text}`strict_costs_high:+.2f`),
+# with one of {glue:text}`lax_rate:.0f` % by {glue:text}`lax_costs:+.2f` ({glue:text}`lax_costs_low:+.2f` to {glue:text}`lax_costs_high:+.2f`). A weak path that is thrown away is gone,
+# and the network, which met it in training, misses it; a false one costs it little, since it has met those, too.
+
+# %% tags=["interactive"]
+# Drag the sliders: another room, another snapshot, more or fewer candidates.
+from ipywidgets import interact
+
+
+def explore(room: int = 1, snapshot: int = 0, points: int = 41):
+    layout, pose, _ = draw(config, "test", room)
+    paths = trace_group(config, "test", room)
+    one = make_snapshots(config, "test", room, paths).isel(snapshot=snapshot)
+    grid = studies.trace_points(config, "test", room, layout.grid(points))
+    posterior = load_scorer(run).log_posterior(grid, locus.estimate(one, config.estimator))
+    true = paths.isel(candidate=int(one.truth))
+    where = [(float(true.x), float(true.y))]
+    return score_figures.posterior_figure(layout, pose, {f"room {room}, snapshot {snapshot}": posterior}, where, 1)
+
+
+interact(explore, room=(0, 9), snapshot=(0, 4), points=(21, 101, 20))
