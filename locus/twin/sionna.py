@@ -168,7 +168,7 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
     """Sionna's ray shooting with a planar fan of rays, and with chains counted under their own number."""
 
     _digits: int
-    _table_size: int
+    _chains: int
 
     def prepare(self, walls: NDArray[np.float64], options: TwinOptions) -> int:
         """Number the walls; returns how many targets have a counter of their own for every chain."""
@@ -176,14 +176,13 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
         number = _WallNumber(walls, first)
         self.plane_hash_functions = [number]
         self._digits = first + number.num_planes
-        self._table_size = options.table_size
-        chains: int = self._digits**options.max_depth
-        if chains > options.table_size:
+        self._chains = self._digits**options.max_depth
+        if self._chains > options.table_size:
             raise ValueError(
-                f"Expected 'twin.table_size' of at least {chains} for {len(walls)} walls at depth {options.max_depth}, "
+                f"Expected 'twin.table_size' of at least {self._chains} for {len(walls)} walls at depth {options.max_depth}, "
                 f"got {options.table_size}; raise it, or lower 'twin.max_depth'"
             )
-        return options.table_size // chains
+        return options.table_size // self._chains
 
     def __call__(self, **arguments: Any) -> Any:
         with self._instead_of_sionnas(dr.width(arguments["tgt_positions"])):
@@ -199,6 +198,8 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
         """Sionna names its ray directions, hash and table size as globals: replace them while it shoots."""
         digits, targets = mi.UInt64(self._digits), mi.UInt64(num_targets)
         dr.make_opaque(digits, targets)
+        # No larger than needed, as all of it is cleared; a power of two, as its size is compiled into the kernel
+        table_size = 1 << (self._chains * num_targets - 1).bit_length()
 
         def number(item: Any, h: Any) -> Any:
             # Sionna adds walls to a chain as 64-bit hashes, and then the target as a 32-bit index.
@@ -206,7 +207,7 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
 
         module, generator = sb_candidate_generator, sb_candidate_generator.SBCandidateGenerator
         before = module.fibonacci_lattice, module.hash_fnv1a, generator.MIN_SPEC_COUNT_SIZE
-        module.fibonacci_lattice, module.hash_fnv1a, generator.MIN_SPEC_COUNT_SIZE = _fan, number, self._table_size
+        module.fibonacci_lattice, module.hash_fnv1a, generator.MIN_SPEC_COUNT_SIZE = _fan, number, table_size
         try:
             yield
         finally:
