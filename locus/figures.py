@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from shapely import Polygon
 
@@ -245,19 +246,27 @@ def draw_room(axes: Axes, layout: Layout) -> None:
     axes.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
 
 
-def draw_receiver(axes: Axes, pose: Pose) -> None:
-    """Blue marker, and an arrow along the heading."""
+def draw_receiver(axes: Axes, pose: Pose, scale: float = 1.0) -> None:
+    """Blue marker, and an arrow along the heading, both with a white rim; ``scale`` for small panels."""
     x0, x1 = axes.get_xlim()
-    length = 0.1 * abs(x1 - x0)
+    length = 0.1 * abs(x1 - x0) / np.sqrt(scale)
     tip = (pose.x + length * np.cos(pose.heading), pose.y + length * np.sin(pose.heading))
-    arrow = {"arrowstyle": "-|>", "color": _RECEIVER, "linewidth": 2.5, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", tip, (pose.x, pose.y), arrowprops=arrow, zorder=5)
-    axes.plot(pose.x, pose.y, "o", color=_RECEIVER, markeredgecolor="white", markersize=9, label="receiver", zorder=6)
+    arrow = {"arrowstyle": "-|>", "color": _RECEIVER, "linewidth": 2.5 * scale, "shrinkA": 0, "shrinkB": 0}
+    rim = [withStroke(linewidth=2.5 * scale + 2, foreground="white")]
+    axes.annotate("", tip, (pose.x, pose.y), arrowprops={**arrow, "path_effects": rim}, zorder=5, annotation_clip=False)
+    style: dict[str, Any] = {"color": _RECEIVER, "markeredgecolor": "white", "markersize": 9 * scale, "clip_on": False}
+    axes.plot(pose.x, pose.y, "o", label="receiver", zorder=6, **style)
 
 
-def draw_transmitter(axes: Axes, x: float, y: float) -> None:
-    """Red five-pointed star."""
-    axes.plot(x, y, "*", color=_TRANSMITTER, markeredgecolor="white", markersize=16, label="transmitter", zorder=6)
+def draw_transmitter(axes: Axes, x: float, y: float, scale: float = 1.0) -> None:
+    """Red five-pointed star with a white rim."""
+    style: dict[str, Any] = {
+        "color": _TRANSMITTER,
+        "markeredgecolor": "white",
+        "markersize": 16 * scale,
+        "clip_on": False,
+    }
+    axes.plot(x, y, "*", label="transmitter", zorder=7, **style)
 
 
 def _outline(polygon: Polygon) -> NDArray[np.float64]:

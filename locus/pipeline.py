@@ -44,7 +44,7 @@ def chapter_step(run: Run, source: Path) -> Step:
 def kept_steps(run: Run) -> list[Step]:
     """What a run keeps and chapters open: weights and results."""
     weights = [steps.weights_step(run, method) for method in methods.METHODS]
-    return [*weights, *steps.rows_steps(run), steps.witness_step(run)]
+    return [*weights, *steps.rows_steps(run), steps.table_step(run), steps.witness_step(run)]
 
 
 def all_steps(run: Run, only: str | None = None) -> list[Step]:

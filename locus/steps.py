@@ -23,6 +23,7 @@ from locus.evaluation import EVALUATIONS, Rows
 from locus.journal import StoreError
 from locus.run import Run
 from locus.store import Store
+from locus.table import Table
 from locus.weights import Weights
 from locus.witness import Witness
 
@@ -131,6 +132,21 @@ def witness_step(run: Run) -> Step:
 def rows_steps(run: Run) -> list[Step]:
     """The rows of all evaluations."""
     return [rows_step(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
+
+
+def table_step(run: Run) -> Step:
+    """The table of results."""
+    table = Table(run)
+    needs = tuple(rows_step(run, split) for split in table.splits)
+    return Step(
+        "results/table",
+        table.hash,
+        table.fresh,
+        table.make,
+        needs,
+        outputs=lambda: [table.path],
+        seconds=lambda _: 2.0,
+    )
 
 
 # Seconds on one core of the machine that benchmarks/results.json was made on: enough to tell a coffee from a night.

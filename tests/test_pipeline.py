@@ -48,6 +48,7 @@ KEPT = [
     "results/test",
     "results/eval_random",
     "results/eval_grid",
+    "results/table",
     "results/witness",
 ]
 
@@ -103,13 +104,13 @@ def test_a_finished_run_is_fresh_throughout_and_writes_nothing(copy: Path, capsy
 def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     everything = ["candidates/train", "observations/train", *KEPT]
     assert due(run(training__learning_rate=1e-3)) == [
-        "models/locus_dt", "results/test", "results/eval_random", "results/eval_grid", "results/witness",
-        "notebooks/02_score",
+        "models/locus_dt", "results/test", "results/eval_random", "results/eval_grid", "results/table",
+        "results/witness", "notebooks/02_score",
     ]  # fmt: skip
     assert due(run(training__baseline_learning_rate=1e-3)) == KEPT[1:]
     assert due(run(estimator__false_alarm=0.1)) == [*everything[1:], "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*everything, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == ["results/eval_random", "results/eval_grid"]
+    assert due(run(evaluation__num_layouts=6)) == ["results/eval_random", "results/eval_grid", "results/table"]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
 
@@ -117,7 +118,7 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("metrics", ["results/test", "results/eval_random", "results/eval_grid", "results/witness"]),
+        ("metrics", KEPT[4:]),
         ("baselines", KEPT[1:]),
         ("score", [KEPT[0], *KEPT[4:], "notebooks/02_score"]),
         ("observation", ["observations/train", *KEPT, "notebooks/02_score"]),
@@ -180,7 +181,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(copy: Path, capsys: py
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("candidates/train: to make, about ")
     assert "GiB" in printed[0]
-    assert printed[-1].startswith("other: 12 of 12 steps, about ")
+    assert printed[-1].startswith("other: 13 of 13 steps, about ")
     assert sorted((copy / "data").rglob("*")) == before
 
 
@@ -211,7 +212,7 @@ def test_runs_are_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["run", "profile", "size", "fresh"]
     assert line.split()[:2] == ["tiny", "smoke"]
-    assert line.endswith("10 of 10 steps")
+    assert line.endswith("11 of 11 steps")
 
 
 def test_a_run_may_not_take_a_profiles_name(copy: Path) -> None:

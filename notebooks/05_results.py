@@ -1,0 +1,364 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: tags,mystnb,-all
+#     formats: ipynb,py:percent
+#     notebook_metadata_filter: locus,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   locus:
+#     needs: [models/locus_dt, models/gauss_cart, models/gauss_polar, models/gmm_cart, results/eval_random, results/eval_grid, results/table]
+#     reads: [seed, room, radio, twin, estimator, features, training.num_layouts, evaluation]
+#     recipes: [layout, twin, observation, estimator, features, score, baselines, metrics, limit]
+# ---
+
+# %% [markdown]
+# # Results
+#
+# *Sections III-D and III-E of the paper.*
+#
+# One snapshot in, a map of where the transmitter may be out. How much does such a map know? Is it honest about what it does not
+# know? What can be done with it, where does it fail, and how much better could any method be? All rooms of this chapter are new to
+# the networks: none of them was in the training.
+
+# %% tags=["parameters"]
+run = "quick"
+map_points = 61  # points per axis of the maps
+num_moved_layouts = 5  # rooms in which the transmitter is moved off its candidate
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+from myst_nb import glue
+
+import locus
+from locus import limit_checks, maps, methods, metrics, result_figures
+from locus.estimator import threshold
+from locus.evaluation import EVALUATIONS, LIMITS, Rows
+from locus.paper import printed
+from locus.result_tables import compare, compare_frame, quantiles_frame, results_frame
+from locus.table import TITLES, Table
+
+opened = locus.open_run(run)
+config = opened.config
+table = Table(opened).open()
+rows = {name: Rows(opened, EVALUATIONS[name]).open(name) for name in Table.evaluations}
+plt.rcParams["figure.dpi"] = 150
+
+# %% [markdown]
+# ## The table
+#
+# A method is judged by the probability $\hat p_{m c_m^\star}$ that it gives to the true one of the $N_m$ candidates of snapshot $m$. The *adjusted loss*
+#
+# (eq-24)=
+# $$
+# \mathcal L = \frac1M \sum_{m=1}^M \left(-\log \hat p_{m c_m^\star} - \log N_m\right) \tag{24}
+# $$
+#
+# is 0 for a guess that holds all candidates equally likely, and negative for one that knows more. Two other ways to write the same number are
+#
+# (eq-25)=
+# $$
+# \mathcal G = e^{-\mathcal L}, \qquad \mathcal R = -\frac{\mathcal L}{\log N_{\mathrm{cand}}}: \tag{25}
+# $$
+#
+# by what factor the truth is more probable than under a blind guess (in the geometric mean), and how much of the way to certainty that is, 100 % being a method that is
+# always sure and always right.
+
+# %% tags=["hide-input"]
+results_frame(table, printed())
+
+# %% tags=["remove-cell"]
+ours = table.sel({"method": "locus_dt"})
+for name in Table.evaluations:
+    one = ours.sel(evaluation=name)
+    for measure, scale in (("loss", 1), ("gain", 1), ("ratio", 100)):
+        glue(f"{measure}_{name}", scale * float(one[measure]), display=False)
+    glue(f"snapshots_{name}", int(one.num_snapshots), display=False)
+    glue(f"layouts_{name}", int(one.num_groups), display=False)
+    glue(f"candidates_{name}", int(one.num_candidates), display=False)
+for name in LIMITS:
+    glue(f"{name}_ratio", 100 * float(table.ratio.sel({"method": name, "evaluation": "random"})), display=False)
+    glue(f"{name}_loss", float(table.loss.sel({"method": name, "evaluation": "random"})), display=False)
+glue("training_layouts", config.training.num_layouts, display=False)
+glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "evaluation": "random"})), display=False)
+
+# %% [markdown]
+# *Brackets are 95 % intervals. Snapshots of one room share its walls and its receiver, so whole rooms are resampled, not snapshots. On the right, for
+# reference, what the paper prints; it was trained on 8000 rooms, this run on {glue:text}`training_layouts`.*
+#
+# On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random, on **Eval Grid** one of {glue:text}`candidates_grid` points of a
+# regular grid. The paper leaves open where the transmitter of Eval Grid is; if it is anywhere in the free space, **off the list**, and the nearest
+# grid point counts as the truth, the task is another one, and that is the third block. LOCUS-DT makes the truth {glue:text}`gain_random:.1f` times as probable as
+# a blind guess on Eval Random, or $\mathcal R$ = {glue:text}`ratio_random:.1f` % (the paper: {glue:text}`printed_ratio:.1f` %), from {glue:text}`snapshots_random` snapshots in
+# {glue:text}`layouts_random` rooms; {glue:text}`ratio_grid:.1f` % on the grid; {glue:text}`ratio_grid_offlist:.1f` % off the list.
+#
+# The last two lines of a block are not methods but **limits**. Both follow from Bayes' rule and all samples, not from a handful of estimated
+# paths, for a receiver to whom the twin tells the truth. The *Bayes limit* knows the signal of each candidate but for one phase and the time when it
+# began. The *blind limit* knows angle, delay and power of each path, but not the phases between paths. On Eval Random they reach
+# {glue:text}`bayes_limit_ratio:.1f` % and {glue:text}`blind_limit_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far off, behind
+# the array or in deep shadow. Off the list the twin's statement is no longer exact, and these two lines limit nothing: they show what it costs to
+# trust a twin too much, and where by the twin nothing at all arrives from the nearest grid point, that cost is infinite. The last section comes back to that.
+#
+# Two methods may have overlapping intervals and still differ clearly, because what is hard for one is hard for the other. So here are the
+# differences on the same snapshots.
+
+# %% tags=["hide-input"]
+baselines = [name for name in methods.METHODS if name != "locus_dt"]
+pairs = [("locus_dt", name) for name in baselines] + [
+    (name, "bayes_limit") for name in (*methods.METHODS, "blind_limit")
+]
+pairs.append(("locus_dt", "blind_limit"))
+compared = {name: compare(rows[name], pairs) for name in ("random", "grid")}
+compare_frame(compared)
+
+# %% tags=["remove-cell"]
+against_limit = pd.concat([frame.xs(TITLES["bayes_limit"], level="less") for frame in compared.values()])
+against_baselines = pd.concat([frame.iloc[: len(baselines)] for frame in compared.values()])
+glue("limit_comparisons", len(against_limit), display=False)
+glue("limit_beaten", int((against_limit.high < 0).sum()), display=False)
+glue("limit_above", int((against_limit.low > 0).sum()), display=False)
+glue("baseline_comparisons", len(against_baselines), display=False)
+glue("baselines_beaten", int((against_baselines.high < 0).sum()), display=False)
+difference = compared["random"].difference
+glue("to_limit", float(difference[TITLES["locus_dt"], TITLES["bayes_limit"]]), display=False)
+glue("to_blind", float(difference[TITLES["locus_dt"], TITLES["blind_limit"]]), display=False)
+glue("between_limits", float(difference[TITLES["blind_limit"], TITLES["bayes_limit"]]), display=False)
+
+# %% [markdown]
+# *Loss of the method on the left less that of the one beside it, in nats: negative where the first is better. Whole rooms are resampled, the same ones for both.*
+#
+# LOCUS-DT is better than a baseline, with the whole interval below zero, in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Nothing may beat the Bayes limit
+# where its assumptions hold, and if something did, the limit would be computed wrongly: of {glue:text}`limit_comparisons` comparisons with it {glue:text}`limit_above` have their whole interval
+# above zero and {glue:text}`limit_beaten` below. From LOCUS-DT to the Bayes limit there are {glue:text}`to_limit:.2f` nats on Eval Random, to the blind one {glue:text}`to_blind:.2f`.
+#
+# ## Maps
+#
+# The paper's Fig. 2. A task is a room with its receiver, and six transmitters in it, one at a time. These are the first three rooms of
+# Eval Random and the first six snapshots of each, whatever they show. The twin traces a fine grid of places, and LOCUS-DT scores each of them.
+
+# %% mystnb={"image": {"alt": "Three rows of maps. In each row first the plan of a room with its receiver, then six posterior maps of LOCUS-DT with the true transmitter marked by a red star"}} tags=["hide-input"]
+twin = maps.evaluation_twin(config)
+tasks = [maps.make_task(opened, index, map_points, twin) for index in range(3)]
+figure = result_figures.tasks_figure(tasks)
+
+# %% [markdown]
+# *Rooms are 100 m by 100 m. Red star: true transmitter; blue dot and arrow: receiver and its heading; grey: obstacles. Yellow is the most probable place of
+# a map, and a step of one nat down is a factor of 2.7. Where a map is dark but for the star, all its probability lies below
+# the star. Three things to look for: thin bright spots, where several paths agree on one place;
+# a bright beam or fan, where one path gives a direction and hardly more; and maps that are bright nearly everywhere except in front of the
+# receiver: nothing was heard, and that, too, says something, as from there it would have been.*
+#
+# The paper's Fig. 3: every method on the same snapshots. The baselines do not ask the twin; the last row is the Bayes limit. It has no value between candidates, so
+# each place has the colour of the nearest one on the list.
+
+# %% mystnb={"image": {"alt": "Task 1: six posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
+figure = result_figures.methods_figure(tasks[0])
+
+# %% mystnb={"image": {"alt": "Task 2: six posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
+figure = result_figures.methods_figure(tasks[1])
+
+# %% mystnb={"image": {"alt": "Task 3: six posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
+figure = result_figures.methods_figure(tasks[2])
+
+# %% [markdown]
+# *Tasks 1, 2 and 3 from top to bottom. Gaussians are smooth by construction: they neither stop at a wall nor follow the edge of a shadow. LOCUS-DT's maps do both, as
+# the twin's paths do. The Bayes limit is often a single cell: where enough is heard, the exact signal singles out one candidate.*
+#
+# ## Is it honest?
+#
+# A map that claims 90 % should hold the truth nine times out of ten. For each snapshot we ask for the *credible level* of the truth: how much probability
+# lies on places that are more probable than it. For an honest method these levels are uniform, and the curve below is the diagonal.
+
+# %% mystnb={"image": {"alt": "Share of truths inside credible sets against their nominal level, one panel for each method and limit, each with a band about the diagonal"}} tags=["hide-input"]
+figure = result_figures.coverage_figure(rows["random"], np.random.default_rng(0))
+
+# %% tags=["remove-cell"]
+curves = {
+    name: metrics.coverage(rows["random"].level.sel({"method": name}), rows["random"].group, np.random.default_rng(0))
+    for name in TITLES
+}
+curve = curves["locus_dt"]
+glue("covered_50", 100 * float(curve.coverage.sel(nominal=0.5)), display=False)
+glue("covered_90", 100 * float(curve.coverage.sel(nominal=0.9)), display=False)
+glue("band_50", 100 * float(curve.high.sel(nominal=0.5) - 0.5), display=False)
+glue("num_calibrated", sum(int(one.calibrated) for one in curves.values()), display=False)
+glue("limit_calibrated", int(curves["bayes_limit"].calibrated), display=False)
+
+# %% [markdown]
+# *Eval Random. Grey: where the whole curve of an honest method stays in 95 % of all experiments of this size. A curve below the band claims too much, one above it too
+# little. The Bayes limit must be honest, as its model is the one that made the data: it checks the check. The blind limit need not be: it takes the strength of a path for
+# random about the twin's, while here it is exactly that.*
+#
+# LOCUS-DT's 50 % sets hold {glue:text}`covered_50:.0f` % of the truths, its 90 % sets {glue:text}`covered_90:.0f` %; at 50 % the band is {glue:text}`band_50:.0f` points wide to
+# either side. Of the six curves {glue:text}`num_calibrated` stay in their bands everywhere.
+#
+# ## What it is good for
+#
+# Whoever goes and looks for the transmitter wants to know how far off the best guess is, and how large an area is to be searched.
+
+# %% mystnb={"image": {"alt": "Left: cumulative distribution of the position error of each method. Right: of the area of its 90 percent set"}} tags=["hide-input"]
+figure = result_figures.use_figure(rows["random"])
+
+# %% tags=["hide-input"]
+quantiles = {
+    key: metrics.distribution(rows["random"][key], rows["random"].group, np.random.default_rng(0))
+    for key in ("map_error", "mean_error", "area")
+}
+labels = ("error of the most probable [m]", "error of the mean [m]", "area of the 90 % set [m²]")
+quantiles_frame(dict(zip(labels, quantiles.values(), strict=True)))
+
+# %% tags=["remove-cell"]
+half = {key: data.value.sel({"quantile": 0.5, "method": "locus_dt"}) for key, data in quantiles.items()}
+glue("median_error", float(half["map_error"]), display=False)
+glue("median_mean_error", float(half["mean_error"]), display=False)
+glue("median_area", float(half["area"]), display=False)
+glue("exact_hits", 100 * float((rows["random"].map_error.sel({"method": "locus_dt"}) == 0).mean()), display=False)
+glue("limit_hits", 100 * float((rows["random"].map_error.sel({"method": "bayes_limit"}) == 0).mean()), display=False)
+
+# %% [markdown]
+# *Grey lines: the half and nine tenths of the snapshots. Exact hits, at distance zero, are on the left edge of the logarithmic axis: where a curve begins is
+# their share. The smallest possible area is that of one candidate. The Bayes limit is the best map, by its loss, and not the best guess: when little is heard, the most probable of many places that are about
+# as probable is as far off as any.*
+#
+# LOCUS-DT's most probable candidate is the true one in {glue:text}`exact_hits:.0f` % of the snapshots, the Bayes limit's in {glue:text}`limit_hits:.0f` %. Half of LOCUS-DT's errors
+# are below {glue:text}`median_error:.1f` m, and half of its 90 % sets are smaller than {glue:text}`median_area:.0f` m².
+#
+# ## Where it fails, and why
+#
+# By what reaches the receiver: line of sight; else a single bounce; else more than one; or, *near outage*, nothing that the estimator could
+# find. And by the strength of the strongest path.
+
+# %% mystnb={"image": {"alt": "Adjusted loss of every method and limit with intervals, by kind of channel and by SNR of the strongest path"}} tags=["hide-input"]
+count = int(rows["random"].attrs["num_candidates"])
+strata = metrics.by(rows["random"], "stratum", count, np.random.default_rng(0))
+snr = metrics.by(rows["random"], "snr_db", count, np.random.default_rng(0))
+figure = result_figures.strata_figure(strata, snr)
+
+# %% tags=["remove-cell"]
+worst_tenth = rows["random"].log_posterior.sel({"method": "locus_dt"})
+worst_tenth = worst_tenth <= worst_tenth.quantile(0.1)
+outage = rows["random"].stratum == metrics.STRATA.index("near outage")
+glue("outage_share", 100 * float(outage.mean()), display=False)
+glue("outage_share_worst", 100 * float(outage[worst_tenth.values].mean()), display=False)
+for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
+    for name, method in (("loss", "locus_dt"), ("limit", "bayes_limit")):
+        glue(f"{short}_{name}", float(strata.loss.sel({"bin": kind, "method": method})), display=False)
+
+# %% [markdown]
+# *Zero is a blind guess; lower is better. The distance between a method and the limit's star is what could still be learned from that kind of snapshot; a bin in which the limit
+# itself is close to zero has nothing to be learned from. Intervals of bins that few rooms fill are wide, and missing where it is one room.*
+#
+# {glue:text}`outage_share:.0f` % of the snapshots are near outage; of that tenth of all snapshots in which LOCUS-DT finds the truth least probable, {glue:text}`outage_share_worst:.0f` % are. Near
+# outage its loss is {glue:text}`outage_loss:.2f` nats and the Bayes limit's {glue:text}`outage_limit:.2f`. Silence, too, can rule out places. With line of sight they are {glue:text}`sight_loss:.2f` and {glue:text}`sight_limit:.2f`.
+#
+# One such case, chosen by a rule: the lowest probability of the truth among the first 200 snapshots of Eval Random.
+
+# %% mystnb={"image": {"alt": "Left: posterior map of the worst snapshot. Right: angle and SNR of the observed paths, of the true candidate's and of the most probable candidate's"}} tags=["hide-input"]
+row, group, snapshot = maps.worst(rows["random"], "locus_dt", 200)
+task = tasks[group] if group < len(tasks) else maps.make_task(opened, group, map_points, twin)
+on_list = methods.load_scorer(run).log_posterior(task.paths, task.observed.isel(snapshot=snapshot))
+most_probable = int(on_list.argmax("candidate"))
+threshold_db = 10 * np.log10(threshold(config.estimator, config.radio))
+figure = result_figures.failure_figure(task, snapshot, most_probable, threshold_db)
+
+# %% tags=["hide-input"]
+maps.strongest(task, snapshot, most_probable)
+
+# %% tags=["remove-cell"]
+truth = int(task.snapshots.truth[snapshot])
+stored = rows["random"].isel(snapshot=row)
+true_paths = task.paths.isel(candidate=truth)
+glue("failure_group", group, display=False)
+glue("failure_snapshot", snapshot, display=False)
+glue("failure_log_posterior", float(on_list[truth]), display=False)
+glue("failure_again", abs(float(on_list[truth] - stored.log_posterior.sel({"method": "locus_dt"}))), display=False)
+glue("failure_blind_guess", -float(np.log(count)), display=False)
+glue("failure_map_error", float(stored.map_error.sel({"method": "locus_dt"})), display=False)
+glue("failure_limit", float(stored.log_posterior.sel({"method": "bayes_limit"})), display=False)
+glue("failure_snr", float(stored.snr_db), display=False)
+glue("threshold_snr", float(threshold_db), display=False)
+
+# %% [markdown]
+# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, both counted from zero. Left: star, the truth; plus, the candidate that LOCUS-DT prefers. Right: what the estimator found, and what the twin predicts for both. Angles
+# beyond the dotted lines come from behind the array, which folds them to the front: 150 degrees are seen as 30.*
+#
+# LOCUS-DT gives the truth a log probability of {glue:text}`failure_log_posterior:.1f`, where a blind guess gives {glue:text}`failure_blind_guess:.1f` and the Bayes limit
+# {glue:text}`failure_limit:.1f`; its favourite is {glue:text}`failure_map_error:.0f` m off. The strongest path that reaches the receiver has {glue:text}`failure_snr:.1f` dB, the estimator's threshold is {glue:text}`threshold_snr:.1f` dB. What
+# that tells, by rule from the table above:
+
+# %% tags=["hide-input"]
+Markdown(maps.diagnosis(task, snapshot, most_probable, threshold_db))
+
+# %% [markdown]
+# ## The limit, and what it means
+#
+# Is the limit itself computed well? Its one numerical choice is the number of bins over which the unknown starting time is summed.
+
+# %% tags=["hide-input"]
+bins = limit_checks.convergence(config, 0, (256, 1024, 4096, 8192))
+bins.to_series().round(4).rename("L of the Bayes limit [nat]").rename_axis("bins of the sync offset").to_frame()
+
+# %% tags=["remove-cell"]
+glue("bins_few", abs(float(bins.sel(num_bins=256) - bins.sel(num_bins=8192))), display=False)
+glue("bins_enough", abs(float(bins.sel(num_bins=4096) - bins.sel(num_bins=8192))), display=False)
+
+# %% [markdown]
+# *The snapshots of the first room of Eval Random. With 256 bins L is off by {glue:text}`bins_few:.3g` nats, with 4096, which are used everywhere else, by {glue:text}`bins_enough:.1g`.*
+#
+# The limit takes two things for granted: the twin is exact, and the true transmitter is *one of the candidates*. So it answers "which of these
+# {glue:text}`candidates_random` places is it?", a question of identification, and for that it may use the phases between paths, which turn once in a wavelength of {glue:text}`wavelength:.0f` mm. Nobody has a list that
+# contains the transmitter's place to the millimetre. So we move the transmitter a little off its candidate and leave all else as it was: list, twin, noise. (Image
+# twin on both sides, {glue:text}`num_moved_layouts` rooms, and to be quick lists of {glue:text}`moved_candidates`, so that losses do not compare with the table's.)
+
+# %% mystnb={"image": {"alt": "Adjusted loss of LOCUS-DT, blind limit and Bayes limit against the distance of the transmitter from its candidate"}} tags=["hide-input"]
+distances = (0.0, 0.001, 0.005, 0.02, 0.1, 0.4)
+moved = limit_checks.moved(config, methods.load_scorer(run), num_moved_layouts, distances, np.random.default_rng(0))
+figure = result_figures.moved_figure(moved)
+
+# %% tags=["remove-cell"]
+glue("num_moved_layouts", num_moved_layouts, display=False)
+glue("wavelength", 1000 * config.radio.wavelength, display=False)
+glue("moved_candidates", int(moved.attrs["num_candidates"]), display=False)
+for name, short in (("bayes_limit", "bayes"), ("blind_limit", "blind"), ("locus_dt", "ours")):
+    for distance in distances:
+        glue(
+            f"moved_{short}_{round(1000 * distance)}",
+            float(moved.loss.sel({"method": name, "distance": distance})),
+            display=False,
+        )
+
+# %% [markdown]
+# *Linear up to 5 nats, logarithmic beyond. Above zero a method is worse than a blind guess: it is sure of a wrong place.*
+#
+# | L [nat] | 0 mm | 5 mm | 20 mm | 400 mm |
+# |---|---|---|---|---|
+# | Bayes limit | {glue:text}`moved_bayes_0:.2f` | {glue:text}`moved_bayes_5:.2f` | {glue:text}`moved_bayes_20:.2f` | {glue:text}`moved_bayes_400:.2f` |
+# | blind limit | {glue:text}`moved_blind_0:.2f` | {glue:text}`moved_blind_5:.2f` | {glue:text}`moved_blind_20:.2f` | {glue:text}`moved_blind_400:.2f` |
+# | LOCUS-DT | {glue:text}`moved_ours_0:.2f` | {glue:text}`moved_ours_5:.2f` | {glue:text}`moved_ours_20:.2f` | {glue:text}`moved_ours_400:.2f` |
+#
+# What a receiver with exact phases loses within millimetres was never there for anybody whose list is coarser. So of the distance between LOCUS-DT and the Bayes limit in the table, the part between the two limits,
+# {glue:text}`between_limits:.2f` nats, is out of reach for whoever does not know room and transmitter to a small part of a wavelength. The rest, {glue:text}`to_blind:.2f` nats, is what delays and all samples
+# tell beyond the angles and strengths of a few estimated paths, and what a network could still learn from more rooms. That is there to be gained, as long as the twin is as exact as it is here.
+
+# %% tags=["interactive"]
+# Another room, another transmitter, another method.
+from functools import cache
+
+from ipywidgets import interact
+
+task_of = cache(lambda room: maps.make_task(opened, room, map_points))
+
+
+def explore(room: int = 0, snapshot: int = 0, method: str = "locus_dt"):
+    return result_figures.posterior_figure(task_of(room), method, snapshot)
+
+
+interact(explore, room=(0, 20), snapshot=(0, 5), method=[*methods.METHODS, "bayes_limit"])

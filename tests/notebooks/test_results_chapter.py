@@ -1,0 +1,60 @@
+"""Chapter 5 at smoke size, judged by what must hold of any results."""
+
+import math
+
+import pytest
+from chapter import glued_numbers
+
+
+@pytest.fixture(scope="module")
+def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
+    return glued_numbers("05", tmp_path_factory)
+
+
+@pytest.mark.parametrize("evaluation", ["grid", "random", "grid_offlist"])
+def test_the_three_measures_are_one(glued: dict[str, float], evaluation: str) -> None:
+    loss, count = glued[f"loss_{evaluation}"], glued[f"candidates_{evaluation}"]
+    assert glued[f"gain_{evaluation}"] == pytest.approx(math.exp(-loss), rel=1e-5)
+    assert glued[f"ratio_{evaluation}"] == pytest.approx(-100 * loss / math.log(count), rel=1e-5)
+    assert glued[f"snapshots_{evaluation}"] == 6 * glued[f"layouts_{evaluation}"] == 36
+
+
+def test_nothing_beats_the_limit(glued: dict[str, float]) -> None:
+    # Four methods and the blind limit, on two evaluations
+    assert glued["limit_comparisons"] == 10
+    assert glued["limit_beaten"] == 0
+    assert glued["bayes_limit_loss"] <= glued["loss_random"]
+    assert glued["to_limit"] == pytest.approx(glued["to_blind"] + glued["between_limits"], abs=1e-5)
+    # An exact receiver knows much, and can never know more than which candidate it is
+    assert 30 < glued["bayes_limit_ratio"] <= 100
+
+
+def test_sixty_rooms_teach_something_that_carries_over(glued: dict[str, float]) -> None:
+    assert glued["loss_random"] < 0
+    assert glued["baselines_beaten"] >= 3  # of six: that many by the whole interval, although it is wide
+
+
+def test_calibration_is_judged_within_a_band(glued: dict[str, float]) -> None:
+    # 36 snapshots of 6 rooms: binomial alone gives a pointwise half-width of 16 points at 50 %
+    assert 10 < glued["band_50"] < 50
+    assert glued["limit_calibrated"] == 1
+    assert glued["covered_50"] == pytest.approx(50, abs=glued["band_50"] + 10)
+
+
+def test_failure_is_made_again_as_it_was_evaluated(glued: dict[str, float]) -> None:
+    assert glued["failure_again"] < 1e-4
+    assert glued["failure_log_posterior"] < glued["failure_blind_guess"]
+    assert glued["failure_map_error"] > 0
+
+
+def test_the_sum_over_offsets_has_converged(glued: dict[str, float]) -> None:
+    assert glued["bins_enough"] < 1e-4
+    assert glued["bins_few"] > 10 * glued["bins_enough"]
+
+
+def test_the_limit_is_lost_within_millimetres(glued: dict[str, float]) -> None:
+    assert glued["moved_bayes_0"] <= glued["moved_blind_0"] + 0.1
+    assert glued["moved_bayes_20"] > glued["moved_bayes_0"] + 1
+    assert glued["moved_bayes_20"] > 0  # worse than a blind guess
+    # What LOCUS-DT compares changes over metres
+    assert glued["moved_ours_20"] == pytest.approx(glued["moved_ours_0"], abs=0.5)
