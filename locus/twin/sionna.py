@@ -179,8 +179,8 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
         self._chains = self._digits**options.max_depth
         if self._chains > options.table_size:
             raise ValueError(
-                f"Expected 'twin.table_size' of at least {self._chains} for {len(walls)} walls at depth {options.max_depth}, "
-                f"got {options.table_size}; raise it, or lower 'twin.max_depth'"
+                f"Expected 'twin.table_size' of at least {self._chains} for {len(walls)} walls "
+                f"at depth {options.max_depth}, got {options.table_size}; raise it, or lower 'twin.max_depth'"
             )
         return options.table_size // self._chains
 
