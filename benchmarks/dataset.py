@@ -43,7 +43,7 @@ def rate(num_workers: int, config: Config, split: str, num_blocks: int) -> float
 
 def speedup(backend: str) -> float:
     """Rate of two workers over that of one: the median of pairs measured in turn, as the machine's speed drifts."""
-    blocks = {"image": 60, "sionna": 24}[backend]
+    blocks = 60
     config = with_twin(backend, **{"storage.block": {"image": 10, "sionna": 1}[backend]})
     rates = [[rate(workers, config, "train", blocks) for workers in (1, 2)] for _ in range(3)]
     return float(np.median([two / one for one, two in rates]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import getpass
 import hashlib
 import json
@@ -120,15 +121,22 @@ class Chapter:
         failed.unlink(missing_ok=True)
 
     def _header(self) -> dict[str, Any]:
-        header = jupytext.read(self.source).metadata.get("locus")
+        header = _read(self.source, self.source.stat().st_mtime_ns).metadata.get("locus")
         if header is None or not {"needs", "reads", "recipes"} <= header.keys():
             raise ChapterError(f"Expected 'locus' with needs, reads and recipes in the header of {self.source.name}")
         return plain(dict(header))  # type: ignore[no-any-return]
 
 
+@functools.cache
+def _read(source: Path, _: int) -> nbformat.NotebookNode:
+    """A source, parsed once for each time of its last change."""
+    return jupytext.read(source)
+
+
 def _source_hash(source: Path) -> str:
     """Of all cells that a batch run executes; how the file's header is laid out does not matter."""
-    cells = [cell for cell in jupytext.read(source).cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
+    notebook = _read(source, source.stat().st_mtime_ns)
+    cells = [cell for cell in notebook.cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
     content = [[cell.cell_type, cell.source, plain(dict(cell.metadata))] for cell in cells]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -140,7 +148,7 @@ def _setting(settings: dict[str, Any], name: str) -> Any:
 
 
 def _notes(executed: Path) -> dict[str, Any]:
-    return dict(nbformat.read(executed, as_version=4).metadata.get("locus", {}))
+    return dict(json.loads(executed.read_text(encoding="utf-8"))["metadata"].get("locus", {}))
 
 
 def _strip(notebook: nbformat.NotebookNode) -> None:

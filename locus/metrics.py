@@ -8,13 +8,13 @@ candidate and coordinates ``method`` and ``group`` (snapshot), the layout that a
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from locus.bootstrap import CONFIDENCE, ROUNDING, Floats, Integers, described, means, quantiles, resample, with_interval
 from locus.checks import check_range
 
 RECIPE = 1
@@ -29,13 +29,7 @@ NOMINAL = tuple(i / 20 for i in range(21))
 """Credible levels at which coverage is looked at."""
 
 _SNR_LABELS = ("below -30 dB", *(f"{a:g} to {b:g} dB" for a, b in itertools.pairwise(SNR_EDGES)), "above 10 dB")
-_CONFIDENCE = 0.95  # of intervals and of the band
 _CREDIBLE_MASS = 0.9  # of the set whose area is reported
-_ROUNDING = 1e-6  # of probabilities that were computed in single precision
-_BLOCK = 2_000_000  # weights held at once when quantiles are resampled: 16 MB
-
-_Floats = NDArray[np.float64]
-_Integers = NDArray[np.int64]
 
 
 def measure(
@@ -82,7 +76,7 @@ def measure(
         "area": (set_size * area / num_candidates, "m^2", "area of the smallest 90 % set"),
     }
     kept = {name: value for name, value in log_posterior.coords.items() if "candidate" not in value.dims}
-    return xr.Dataset({name: ("snapshot", *_described(*column)) for name, column in columns.items()}, coords=kept)
+    return xr.Dataset({name: ("snapshot", *described(*column)) for name, column in columns.items()}, coords=kept)
 
 
 def strongest_snr(paths: xr.Dataset) -> xr.DataArray:
@@ -119,17 +113,17 @@ def summary(rows: xr.Dataset, num_candidates: int, rng: Generator, num_resamples
     """
     check_range("num_candidates", num_candidates, 2)
     logs = _checked(rows)
-    index, weights = _resample(rows.group.values, len(logs), rng, num_resamples)
+    index, weights = resample(rows.group.values, len(logs), rng, num_resamples)
     # Constant off snapshot by snapshot, so that a uniform posterior gives exactly 0
-    loss = _means(-logs.values - np.log(num_candidates), index, weights)
+    loss = means(-logs.values - np.log(num_candidates), index, weights)
     ratio = 0 - loss / np.log(num_candidates)
     return xr.Dataset(
         {
-            **_with_interval("loss", ("method",), loss, "nat", "adjusted loss"),
-            **_with_interval("gain", ("method",), np.exp(-loss), "1", "gain over a uniform guess"),
-            **_with_interval("ratio", ("method",), ratio, "1", "share of the largest possible log gain"),
-            "num_snapshots": ((), *_described(len(index), "1", "number of snapshots")),
-            "num_groups": ((), *_described(weights.shape[1], "1", "number of layouts")),
+            **with_interval("loss", ("method",), loss, "nat", "adjusted loss"),
+            **with_interval("gain", ("method",), np.exp(-loss), "1", "gain over a uniform guess"),
+            **with_interval("ratio", ("method",), ratio, "1", "share of the largest possible log gain"),
+            "num_snapshots": ((), *described(len(index), "1", "number of snapshots")),
+            "num_groups": ((), *described(weights.shape[1], "1", "number of layouts")),
         },
         coords={"method": logs.method.values},
     )
@@ -145,11 +139,11 @@ def paired(rows: xr.Dataset, first: str, second: str, rng: Generator, num_resamp
     for name, method in (("first", first), ("second", second)):
         if method not in logs.method.values:
             raise ValueError(f"Expected '{name}' in {logs.method.values.tolist()}, got {method!r}")
-    index, weights = _resample(rows.group.values, len(logs), rng, num_resamples)
-    loss = _means(-logs.loc[{"method": [first, second]}].values, index, weights)
+    index, weights = resample(rows.group.values, len(logs), rng, num_resamples)
+    loss = means(-logs.loc[{"method": [first, second]}].values, index, weights)
     with np.errstate(invalid="ignore"):
         difference = loss[:, 0] - loss[:, 1]
-    return xr.Dataset(_with_interval("difference", (), difference, "nat", f"loss of {first} less that of {second}"))
+    return xr.Dataset(with_interval("difference", (), difference, "nat", f"loss of {first} less that of {second}"))
 
 
 def by(rows: xr.Dataset, key: str, num_candidates: int, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
@@ -188,22 +182,22 @@ def coverage(
     for name, values in (("level", levels), ("nominal", u)):
         if values.ndim != 1 or not values.size or not ((values >= 0) & (values <= 1)).all():
             raise ValueError(f"Expected '{name}' as a list of numbers in [0, 1], got {values}")
-    index, weights = _resample(group, len(levels), rng, num_resamples)
+    index, weights = resample(group, len(levels), rng, num_resamples)
     if len(weights) == 1:
         raise ValueError(f"Expected 'group' with at least 2 layouts, got {np.unique(group)}")
-    share = _means((levels[:, np.newaxis] <= u).astype(float), index, weights)
+    share = means((levels[:, np.newaxis] <= u).astype(float), index, weights)
     unit = np.sqrt(u * (1 - u))
     deviation = np.divide(np.abs(share - share[0]), unit, out=np.zeros_like(share), where=unit > 0)
-    width = unit * np.quantile(deviation[1:].max(axis=1), _CONFIDENCE)
+    width = unit * np.quantile(deviation[1:].max(axis=1), CONFIDENCE)
     inside = np.abs(share[0] - u) <= width
     return xr.Dataset(
         {
-            "coverage": ("nominal", *_described(share[0], "1", "share of truths in the credible set")),
-            "low": ("nominal", *_described(np.maximum(u - width, 0), "1", "lower end of the band")),
-            "high": ("nominal", *_described(np.minimum(u + width, 1), "1", "upper end of the band")),
-            "calibrated": ((), *_described(inside[unit > 0].all(), "1", "whether the curve is in the band")),
+            "coverage": ("nominal", *described(share[0], "1", "share of truths in the credible set")),
+            "low": ("nominal", *described(np.maximum(u - width, 0), "1", "lower end of the band")),
+            "high": ("nominal", *described(np.minimum(u + width, 1), "1", "upper end of the band")),
+            "calibrated": ((), *described(inside[unit > 0].all(), "1", "whether the curve is in the band")),
         },
-        coords={"nominal": ("nominal", *_described(u, "1", "nominal credible level"))},
+        coords={"nominal": ("nominal", *described(u, "1", "nominal credible level"))},
     )
 
 
@@ -219,24 +213,24 @@ def distribution(
     asked = np.atleast_1d(np.asarray(shares, dtype=float))
     if not ((asked > 0) & (asked <= 1)).all():
         raise ValueError(f"Expected 'shares' in (0, 1], got {shares!r}")
-    index, weights = _resample(group, values.sizes["snapshot"], rng, num_resamples)
+    index, weights = resample(group, values.sizes["snapshot"], rng, num_resamples)
     columns = values.transpose("method", "snapshot").values
-    draws = np.stack([_quantiles(column, index, weights, asked) for column in columns], axis=2)
+    draws = np.stack([quantiles(column, index, weights, asked) for column in columns], axis=2)
     units, name = values.attrs.get("units", "1"), values.attrs.get("long_name", "value")
     return xr.Dataset(
-        _with_interval("value", ("quantile", "method"), draws, units, name),
+        with_interval("value", ("quantile", "method"), draws, units, name),
         coords={"quantile": asked, "method": values.method.values},
     )
 
 
-def _credible(logs: _Floats, probability: _Floats, index: _Integers, share: _Floats) -> tuple[_Floats, _Integers]:
+def _credible(logs: Floats, probability: Floats, index: Integers, share: Floats) -> tuple[Floats, Integers]:
     """Credible level of the true candidate, and number of candidates in the smallest set of the credible mass."""
     true = np.take_along_axis(logs, index[:, np.newaxis], axis=1)
     above = np.where(logs > true, probability, 0).sum(axis=1)
     tied = np.where(logs == true, probability, 0).sum(axis=1)
     mass = np.cumsum(-np.sort(-probability, axis=1), axis=1)
     # Nine times 0.1 is less than 0.9 in floating point, and still enough
-    size = (mass < (_CREDIBLE_MASS - _ROUNDING) * mass[:, -1:]).sum(axis=1) + 1
+    size = (mass < (_CREDIBLE_MASS - ROUNDING) * mass[:, -1:]).sum(axis=1) + 1
     return np.minimum(above + share * tied, 1.0), size
 
 
@@ -247,58 +241,6 @@ def _checked(rows: xr.Dataset) -> xr.DataArray:
     if not {"method", "group"} <= set(rows.coords):
         raise ValueError(f"Expected 'rows' with coordinates 'method' and 'group', got {list(rows.coords)}")
     logs: xr.DataArray = rows.log_posterior.transpose("snapshot", "method").astype(float)
-    if not (logs.values <= _ROUNDING).all():
+    if not (logs.values <= ROUNDING).all():
         raise ValueError(f"Expected 'rows.log_posterior' at most 0 and not NaN, got {logs.values.max():g}")
     return logs
-
-
-def _resample(group: ArrayLike, num_snapshots: int, rng: Generator, num_resamples: int) -> tuple[_Integers, _Integers]:
-    """Number of each snapshot's layout, and how often each resample holds each layout, (1 + resample, layout).
-
-    The first row is the data as they are: every layout once. One layout alone is not resampled.
-    """
-    check_range("num_resamples", num_resamples, 40)
-    if np.shape(group) != (num_snapshots,):
-        raise ValueError(f"Expected 'group' of shape {(num_snapshots,)}, got {np.shape(group)}")
-    names, index = np.unique(group, return_inverse=True)
-    count = len(names)
-    weights = np.ones((1, count), dtype=np.int64)
-    if count > 1:
-        weights = np.concatenate([weights, rng.multinomial(count, np.full(count, 1 / count), size=num_resamples)])
-    return index, weights
-
-
-def _means(values: _Floats, index: _Integers, weights: _Integers) -> _Floats:
-    """Mean of values (snapshot, column) over the snapshots of each resample, (1 + resample, column)."""
-    sums, infinite = np.zeros((2, weights.shape[1], values.shape[1]))
-    np.add.at(sums, index, np.where(np.isinf(values), 0, values))
-    np.add.at(infinite, index, np.isinf(values))  # apart: a layout that was not drawn must not give 0 x inf
-    sizes = np.bincount(index, minlength=weights.shape[1])[:, np.newaxis]
-    with np.errstate(invalid="ignore"):  # no snapshots: NaN
-        return np.where(weights @ infinite > 0, np.inf, (weights @ sums) / (weights @ sizes))
-
-
-def _quantiles(values: _Floats, index: _Integers, weights: _Integers, shares: _Floats) -> _Floats:
-    """Quantiles of values (snapshot) over the snapshots of each resample, (1 + resample, quantile)."""
-    order = np.argsort(values)
-    ranks = []
-    for part in np.array_split(weights, -(-len(weights) * len(values) // _BLOCK)):
-        reached = np.cumsum(part[:, index[order]], axis=1)
-        needed = np.multiply.outer(shares, reached[:, -1]) - _ROUNDING
-        ranks.append(np.stack([(reached < row[:, np.newaxis]).sum(axis=1) for row in needed], axis=1))
-    return np.asarray(values[order][np.concatenate(ranks)])
-
-
-def _with_interval(name: str, dims: tuple[str, ...], draws: _Floats, units: str, long_name: str) -> dict[str, Any]:
-    """Variables of an estimate, the first of the draws, and of its percentile interval, from all others."""
-    ordered = np.sort(draws[1:], axis=0)
-    tail = int((1 - _CONFIDENCE) / 2 * (len(ordered) + 1)) - 1
-    # By rank: to interpolate between two infinite losses would give NaN
-    ends = np.stack([ordered[tail], ordered[-1 - tail]] if len(ordered) else [np.full(draws.shape[1:], np.nan)] * 2)
-    low, high = np.where(np.isnan(draws).any(axis=0), np.nan, ends)
-    columns = {"": (draws[0], ""), "_low": (low, ", lower end"), "_high": (high, ", upper end")}
-    return {name + end: (dims, *_described(value, units, long_name + text)) for end, (value, text) in columns.items()}
-
-
-def _described(values: Any, units: str, long_name: str) -> tuple[Any, dict[str, str]]:
-    return values, {"units": units, "long_name": long_name}

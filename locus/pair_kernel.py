@@ -36,12 +36,13 @@ def _loss(
     """Losses (group, snapshot) and gradients; those of the weights one a group, so that their sum has one order."""
     num_groups, num_candidates, width = twin.shape
     num_snapshots = observed.shape[1]
-    share = 1.0 / (num_groups * num_snapshots)
+    scale = 1.0 / (num_groups * num_snapshots)
     for g in numba.prange(num_groups):
         # The hidden layers of all pairs of one snapshot, the truth's in the last row
         first = np.empty((num_candidates + 1, width), dtype=np.float32)
         second = np.empty((num_candidates + 1, len(last)), dtype=np.float32)
         score = np.empty(num_candidates + 1, dtype=np.float32)
+        share = np.empty(num_candidates + 1, dtype=np.float64)
         to_first = np.empty_like(first)
         to_weight = np.empty_like(weight)
         columns = np.ascontiguousarray(weight.T)
@@ -58,13 +59,14 @@ def _loss(
             top = score.max()
             total_weight = 0.0
             for c in range(num_candidates + 1):
-                total_weight += np.exp(np.float64(score[c] - top))
+                share[c] = np.exp(np.float64(score[c] - top))
+                total_weight += share[c]
             losses[g, s] = top - score[-1] + np.log(total_weight)
             for c in range(num_candidates + 1):
-                slope = np.exp(np.float64(score[c] - top)) / total_weight
+                slope = share[c] / total_weight
                 if c == num_candidates:
                     slope -= 1.0
-                slope = np.float32(share * slope)
+                slope = np.float32(scale * slope)
                 for j in range(len(last)):
                     active = second[c, j] > 0
                     d_last[g, j] += slope * second[c, j]
@@ -79,6 +81,33 @@ def _loss(
                     push = to_first[c, i] if first[c, i] > 0 else np.float32(0)
                     into[i] += push
                     d_observed[g, s, i] += push
+
+
+@numba.njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True)  # type: ignore[untyped-decorator]
+def _scores(twin: Float, observed: Float, weight: Float, bias: Float, last: Float, scores: Float) -> None:
+    """Scores (group, snapshot, candidate) without the last bias."""
+    num_groups, num_candidates, width = twin.shape
+    for g in numba.prange(num_groups):
+        first = np.empty((num_candidates, width), dtype=np.float32)
+        second = np.empty((num_candidates, len(last)), dtype=np.float32)
+        columns = np.ascontiguousarray(weight.T)
+        for s in range(observed.shape[1]):
+            _first_layer(twin[g], observed[g, s], observed[g, s], first)
+            np.dot(first, columns, second)
+            for c in range(num_candidates):
+                total = np.float32(0)
+                for j in range(len(last)):
+                    total += last[j] * max(second[c, j] + bias[j], np.float32(0))
+                scores[g, s, c] = total
+
+
+def fused_scores(*layers: torch.Tensor) -> torch.Tensor:
+    """Scores (..., snapshot, candidate) of the first layer's outputs for candidates and snapshots; no gradients."""
+    twin, observed, weight, bias, last = (layer.detach().contiguous().numpy() for layer in layers)
+    scores = np.empty((*observed.shape[:-1], twin.shape[-2]), dtype=np.float32)
+    groups = [part.reshape(-1, *part.shape[-2:]) for part in (twin, observed, scores)]
+    _scores(groups[0], groups[1], weight, bias, last, groups[2])
+    return torch.from_numpy(scores)
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]

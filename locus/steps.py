@@ -173,9 +173,14 @@ def _evaluate_seconds(config: Config, split: str) -> float:
 def due(targets: Iterable[Step], again: Container[str] = ()) -> list[Step]:
     """Steps to make, in order, so that all targets are fresh; those named in ``again`` although they are."""
     found: dict[str, Step] = {}
+    fresh: set[str] = set()  # what was looked at: many steps need the same
 
     def visit(step: Step) -> None:
-        if step.name not in found and (step.name in again or not step.fresh()):
+        if step.name in fresh or step.name in found:
+            return
+        if step.name not in again and step.fresh():
+            fresh.add(step.name)
+        else:
             for need in step.needs:
                 visit(need)
             found[step.name] = step

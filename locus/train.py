@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -103,11 +104,9 @@ def train(
     if checkpoint is not None:
         state.restore(*checkpoint)
     reason = f"the schedule of {options.num_epochs} epochs ended"
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # tensors are small: a second thread would mostly wait for the first
     bar = tqdm(range(state.epoch, options.num_epochs), desc=method.name, unit="epoch", initial=state.epoch)
     bar.total = options.num_epochs
-    with bar:
+    with bar, _one_thread():
         for epoch in bar:
             if epoch - state.best_epoch > options.patience:
                 reason = f"validation has not improved for {options.patience} epochs"
@@ -119,12 +118,22 @@ def train(
             bar.set_postfix(train=f"{losses[0]:.3f}", validation=f"{losses[1]:.3f}", best=f"{state.best_loss:.3f}")
             if checkpoint is not None:
                 state.save(*checkpoint)
-    torch.set_num_threads(threads)
     method.load_state_dict(state.best)
     report(f"{method.name}: {reason}; best validation loss {state.best_loss:.3f} in epoch {state.best_epoch}")
     if checkpoint is not None:
         checkpoint[0].unlink(missing_ok=True)
     return Trained(state.history, state.best_epoch, reason)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch on one thread: the tensors of a step are small, and a second thread would mostly wait for the first."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _one_epoch(state: _State, examples: Examples, options: Training, rng: np.random.Generator) -> None:
@@ -137,16 +146,21 @@ def _one_epoch(state: _State, examples: Examples, options: Training, rng: np.ran
         groups = torch.from_numpy(chosen).to(examples.truth.device)
         drawn = draw_candidates(len(chosen), num_candidates, options.num_negatives, rng).to(examples.truth.device)
         truth = examples.truth[groups]
-        rows = groups[:, None]
         loss = state.method.loss(
-            examples.candidates[rows, drawn],
-            examples.candidates[rows, truth],
+            _pick(examples.candidates, groups, drawn),
+            _pick(examples.candidates, groups, truth),
             examples.conditions[groups],
             left_out(drawn, truth),
         )
         state.optimiser.zero_grad()
         loss.backward()
         state.optimiser.step()
+
+
+def _pick(candidates: Tensor, groups: Tensor, indices: Tensor) -> Tensor:
+    """Some candidates (group, index) of some groups, (group, index, number); faster than indexing by two tensors."""
+    flat = groups[:, None] * candidates.shape[1] + indices
+    return candidates.flatten(0, 1).index_select(0, flat.flatten()).view(*indices.shape, -1)
 
 
 def draw_candidates(num_groups: int, num_candidates: int, num_negatives: int, rng: np.random.Generator) -> Tensor:
@@ -180,7 +194,7 @@ class _State:
 
     def __post_init__(self) -> None:
         self.optimiser = torch.optim.AdamW(
-            self.method.parameters(), lr=self.learning_rate, weight_decay=self.options.weight_decay, foreach=True
+            self.method.parameters(), lr=self.learning_rate, weight_decay=self.options.weight_decay, fused=True
         )
         self.history: dict[str, list[float]] = {"train": [], "validation": [], "learning_rate": [], "seconds": []}
         self.best = {name: tensor.clone() for name, tensor in self.method.state_dict().items()}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from locus import metrics
+from locus import bootstrap
 from locus.metrics import STRATA, by, coverage, distribution, measure, paired, stratum, strongest_snr, summary
 
 NEVER = -np.inf
@@ -322,7 +322,7 @@ def test_quantiles_by_hand_and_against_numpy(rng: np.random.Generator, monkeypat
     seeded = [distribution(drawn, np.arange(300) // 3, np.random.default_rng(1), [0.1, 0.5, 0.99])]
     expected = np.quantile(drawn.values[:, 0], [0.1, 0.5, 0.99], method="inverted_cdf")
     np.testing.assert_array_equal(seeded[0].value[:, 0], expected)
-    monkeypatch.setattr(metrics, "_BLOCK", 1000)
+    monkeypatch.setattr(bootstrap, "_BLOCK", 1000)
     seeded.append(distribution(drawn, np.arange(300) // 3, np.random.default_rng(1), [0.1, 0.5, 0.99]))
     xr.testing.assert_identical(*seeded)
 

@@ -58,6 +58,16 @@ def test_it_equals_the_plain_network_of_36_concatenated_features(
     assert ours.std() > 1e-3, "scores that do not differ show nothing"
 
 
+def test_fused_scores_are_torchs(network: PairNetwork) -> None:
+    """Without gradients scores are computed in one pass: for several groups, and for one."""
+    rng = torch.Generator().manual_seed(2)
+    candidates, conditions = torch.rand(3, 50, 18, generator=rng), torch.rand(3, 4, 18, generator=rng)
+    plain = network(candidates, conditions).detach()
+    with torch.no_grad():
+        torch.testing.assert_close(network(candidates, conditions), plain, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(network(candidates[1], conditions[1]), plain[1], rtol=1e-5, atol=1e-6)
+
+
 def test_starting_weights_are_those_of_a_linear_layer_of_36() -> None:
     """Not those of two layers of 18, whose range would be wider."""
     twin = torch.cat([PairNetwork().twin.ravel() for _ in range(20)])

@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 import locus
 from locus import book, pipeline
 
-PAGES = ["book/intro.html", "book/chapters/01_digital_twin.html", "book/chapters/02_estimator.html"]
+CHAPTERS = ["01_digital_twin", "02_estimator", "03_score_and_loss", "04_baselines", "05_results"]
+PAGES = ["book/intro.html", *(f"book/chapters/{name}.html" for name in CHAPTERS)]
 HARMLESS = ("THEBE_JS_URL", "Got invalid theme mode")  # the theme's own
 
 
@@ -81,6 +82,9 @@ def test_page_is_whole_and_asks_no_other_host(site: str, page: Page, name: str) 
     [
         (PAGES[1], 3, "the noise in 200 MHz, at a noise figure of 7 dB, is -84.0 dBm"),
         (PAGES[2], 4, "The threshold, -20.0 dB, lies where 30 % of all snapshots of pure noise would yield a path"),
+        (PAGES[3], 4, "3425 parameters fit into 14 kB"),
+        (PAGES[4], 3, "On the same snapshots of 10 rooms LOCUS-DT is ahead of Gauss-Cart by"),
+        (PAGES[5], 9, "one of 50 places drawn at random, on Eval Grid one of 50 points of a regular grid"),
     ],
 )
 def test_chapter_shows_its_figures_mathematics_and_run(
