@@ -60,6 +60,14 @@ def test_off_list_transmitters_are_heard_and_their_truth_is_the_nearest_candidat
     xr.testing.assert_identical(snapshots, again)
 
 
+def test_off_list_transmitters_that_nobody_hears_are_drawn_again() -> None:
+    """Without reflections whatever stands behind an obstacle has no path."""
+    config = locus.load_config("smoke", {"twin.evaluation": "image", "twin.max_depth": 0})
+    for index in range(4):
+        _, true_paths = trace_offlist(config, index, trace_group(config, "eval_grid", index))
+        assert true_paths.valid.any("path").all()
+
+
 def test_groups_depend_on_their_index_alone(grid_rows: xr.Dataset) -> None:
     both = evaluation.evaluate_groups((0, 2), CONFIG.to_dict(), "eval_grid", SCORERS)
     xr.testing.assert_allclose(both.isel(snapshot=both.group == 1), grid_rows)
