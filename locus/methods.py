@@ -94,6 +94,7 @@ def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     data = {name: tensor.contiguous() for name, tensor in tensors.items()}
     safetensors.torch.save_file(data, scratch, {"locus": json.dumps(header)})
+    scratch.chmod(0o644)  # safetensors makes files that only their owner reads
     scratch.replace(path)
 
 
