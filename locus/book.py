@@ -41,7 +41,7 @@ def build(run: Run, out: str | Path | None = None) -> Path:
 def stage(run: Run) -> None:
     """Copy the executed chapters to ``book/chapters``, each with a note that says which run it shows."""
     folder = repository() / "book" / "chapters"
-    remedy = f"`locus reproduce --profile {run.profile or run.name}` makes it"
+    remedy = f"`locus reproduce` makes it, with the settings of {run.name}"
     for step in [chapter_step(run, source) for source in chapters()]:
         (executed,) = step.outputs()
         if not executed.is_file():

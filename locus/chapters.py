@@ -109,6 +109,10 @@ class Chapter:
                     f"Chapter {self.source.stem} failed in cell {error.cell_index}: {error.ename}: {error.evalue}; "
                     f"see {failed}"
                 ) from error
+            except RuntimeError as error:  # the kernel died: out of memory, or a crash in compiled code
+                if executed.is_file():
+                    write_text(failed, executed.read_text(encoding="utf-8"))
+                raise ChapterError(f"Chapter {self.source.stem} failed: {error}; see {failed}") from error
             result = nbformat.read(executed, as_version=4)
         _strip(result)
         result.metadata["locus"] = {**self._header(), "run": self.run.name, "hash": self.hash(needed)}

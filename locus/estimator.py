@@ -104,8 +104,11 @@ def _check_samples(samples: NDArray[np.complex128], radio: Radio) -> None:
 
 def _despread(iq: Tensor, radio: Radio) -> Tensor:
     """Channel of each subcarrier and antenna (snapshot, subcarrier, antenna), noise of unit variance: eq. (21)."""
-    spectrum = torch.fft.fft(torch.from_numpy(pilot(radio)), norm="ortho")
-    channel = torch.fft.fft(iq, dim=1, norm="ortho") / spectrum[:, None]
+    # NumPy's transforms, one at a time: those of torch round differently with the number of snapshots
+    spectrum, received = (
+        torch.from_numpy(np.fft.fft(x, axis=a, norm="ortho")) for x, a in ((pilot(radio), 0), (iq, 1))
+    )
+    channel = times(received, spectrum.conj().resolve_conj()[:, None])  # the pilot's spectrum has unit amplitude
     return (channel / math.sqrt(radio.noise_power)).to(device())
 
 

@@ -132,6 +132,10 @@ class Rows:
         return self.methods == methods.METHODS
 
     @property
+    def _has_limits(self) -> bool:
+        return self._complete and self.split != "test"
+
+    @property
     def _prefix(self) -> str:
         return "snapshots" if self._complete else "-".join(self.methods)
 
@@ -142,7 +146,7 @@ class Rows:
         return {
             "observations": numbers,
             "weights": {name: Weights(self.run, name).hash() for name in self.methods},
-            "recipes": {"metrics": metrics.RECIPE, **({"limit": limit.RECIPE} if self._complete else {})},
+            "recipes": {"metrics": metrics.RECIPE, **({"limit": limit.RECIPE} if self._has_limits else {})},
         }
 
     def hash(self) -> str:
@@ -157,6 +161,19 @@ class Rows:
         """Rows (snapshot, method) of one evaluation."""
         return netcdf.load(self.path(evaluation))
 
+    def _cut(self) -> None:
+        """Take blocks from files that were joined before, with fewer groups or with one of them lost since."""
+        if self.fresh() or any(not self.path(name).is_file() for name in self.evaluations):
+            return
+        before = [self.open(name) for name in self.evaluations]
+        if any(rows.attrs.get("recipe") != fingerprint(self.recipe()) for rows in before):
+            return
+        joined = xr.concat(before, xr.DataArray(self.evaluations, dims="evaluation", name="evaluation"))
+        for block in self.todo():
+            inside = joined.isel(snapshot=np.isin(joined.group, range(*self._span(block))))
+            if len(np.unique(inside.group)) == len(range(*self._span(block))):
+                netcdf.save(self.block_path(block), inside, {"hash": self._block_hash(block)})
+
     def todo(self) -> list[int]:
         """Blocks that are not finished."""
         return [
@@ -167,6 +184,7 @@ class Rows:
 
     def make(self, workers: Callable[[], Client] | None) -> None:
         """Evaluate what is missing, here if there are no workers, and join the blocks when all are there."""
+        self._cut()
         todo, config = self.todo(), self.run.config
         scorers = self.scorers()
         sizes = {block: len(range(*self._span(block))) for block in range(self.num_blocks)}
@@ -200,6 +218,7 @@ class Rows:
         rows = xr.concat(blocks, "snapshot")
         attributes = {
             "hash": self.hash(),
+            "recipe": fingerprint(self.recipe()),
             "num_candidates": groups.num_candidates(self.run.config, self.split),
             "twin": groups.backend(self.run.config, self.split),
             "versions": str(versions()),
@@ -208,7 +227,7 @@ class Rows:
             one = rows.sel(evaluation=name).reset_coords("evaluation", drop=True)
             netcdf.save(self.path(name), one, attributes)
         for block in range(self.num_blocks):
-            self.block_path(block).unlink()
+            self.block_path(block).unlink(missing_ok=True)
 
     def _span(self, block: int) -> tuple[int, int]:
         size = self.run.config.evaluation.block

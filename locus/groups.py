@@ -83,22 +83,22 @@ def draw(config: Config, split: str, index: int) -> Group:
     pose = Pose.random(layout, rng)
     rng = np.random.default_rng([*stream, _CANDIDATES, split == "eval_grid"])
     if split == "eval_grid":
-        grid = _away_from(pose, layout.grid(config.room.grid_points))
+        grid = away_from(pose, layout.grid(config.room.grid_points))
         return Group(layout, pose, grid[np.sort(rng.choice(len(grid), count, replace=False))])
     candidates = np.empty((0, 2))
     while len(candidates) < count:
-        candidates = np.concatenate([candidates, _away_from(pose, layout.sample(count, rng))])
+        candidates = np.concatenate([candidates, away_from(pose, layout.sample(count, rng))])
     return Group(layout, pose, candidates[:count])
 
 
 def draw_position(layout: Layout, pose: Pose, rng: np.random.Generator) -> NDArray[np.float64]:
     """A point of the free space, far enough from the receiver for a twin to trace, (2)."""
     while True:
-        found = _away_from(pose, layout.sample(1, rng))
+        found = away_from(pose, layout.sample(1, rng))
         if len(found):
             return np.asarray(found[0])
 
 
-def _away_from(pose: Pose, points: NDArray[np.float64]) -> NDArray[np.float64]:
+def away_from(pose: Pose, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points far enough from the receiver for a twin to trace."""
     return points[np.hypot(points[:, 0] - pose.x, points[:, 1] - pose.y) >= MIN_DISTANCE]

@@ -14,6 +14,8 @@ from locus.observation import observe
 from locus.score import Method
 from locus.twin import make_twin
 
+RECIPE = 1
+
 _SPLIT = "eval_random"
 _TRACED = ["aoa", "delay", "gain", "valid"]
 

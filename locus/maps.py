@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from locus import estimator, groups, limit, methods
 from locus.config import Config
 from locus.dataset import make_snapshots, trace_group
-from locus.layout import MIN_DISTANCE, Layout, Pose
+from locus.layout import Layout, Pose
 from locus.run import Run
 from locus.score import Method
 from locus.twin import Twin, make_twin
 from locus.weights import Weights
+
+RECIPE = 1
 
 SPLIT = "eval_random"
 """Split of the groups that are shown."""
@@ -62,8 +64,7 @@ def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -
     snapshots = make_snapshots(config, SPLIT, index, paths)
     observed = estimator.estimate(snapshots, config.estimator)
     twin = twin or evaluation_twin(config)
-    grid = layout.grid(num_points)
-    grid = grid[np.hypot(grid[:, 0] - pose.x, grid[:, 1] - pose.y) >= MIN_DISTANCE]
+    grid = groups.away_from(pose, layout.grid(num_points))
     fine = twin.trace(layout, pose, grid)
     maps = {name: scorer.log_posterior(fine, observed) for name, scorer in scorers(run).items()}
     maps["bayes_limit"] = _nearest(limit.bayes_limit(paths, snapshots), grid)

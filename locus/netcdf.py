@@ -28,8 +28,11 @@ def load(path: Path) -> xr.Dataset:
 
 
 def hash_of(path: Path) -> str | None:
-    """Recipe hash that a file carries; none if it is not there."""
+    """Recipe hash that a file carries; none if it is not there, or damaged."""
     if not path.is_file():
         return None
-    with xr.open_dataset(path, engine=_ENGINE) as data:
-        return str(data.attrs.get("hash"))
+    try:
+        with xr.open_dataset(path, engine=_ENGINE) as data:
+            return str(data.attrs.get("hash"))
+    except OSError:  # damaged
+        return None

@@ -8,6 +8,8 @@ from typing import Any
 import xarray as xr
 import yaml
 
+RECIPE = 1
+
 _QUANTITIES = {
     "loss": ("nat", "adjusted loss", 1.0),
     "gain": ("1", "gain over a uniform guess", 1.0),

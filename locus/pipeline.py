@@ -102,10 +102,11 @@ def reproduce(
             step.make(workers)
             seconds = time.perf_counter() - start
             print(f"{label}: computed in {seconds:.0f} s", flush=True)
-            report["steps"][step.name] = _entry(run, step, seconds)
+            report["steps"][step.name] = _entry(run, step, round(seconds, 1))
             for other in everything:
-                if other.name not in due and other.name in report["steps"]:
-                    report["steps"][other.name]["state"] = "fresh"
+                if other.name not in due and not other.is_store:
+                    entry = report["steps"].setdefault(other.name, _entry(run, other, None))
+                    entry["state"] = "fresh"
             _write_report(run, report)
 
 
@@ -122,7 +123,7 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
             continue
         measured = before.get(step.name, {})
         same = measured.get("hash") == step.hash()
-        seconds = measured["seconds"] if same else step.seconds(workers)
+        seconds = measured["seconds"] if same and measured["seconds"] else step.seconds(workers)
         total, disk = total + seconds, disk + step.max_bytes()
         yield f"{step.name}: to make, about {_duration(seconds)}" + (
             f", at most {step.max_bytes() / 2**30:.2f} GiB" if step.max_bytes() else ""
@@ -136,7 +137,11 @@ def list_runs() -> Iterator[str]:
     """One line a run: name, profile, size on disk, and how many of its steps are fresh."""
     rows = [("run", "profile", "size", "fresh")]
     for recipe in sorted(data_root().glob("*/run.yml")):
-        run = open_run(recipe.parent.name)
+        try:
+            run = open_run(recipe.parent.name)
+        except ValueError as error:
+            rows.append((recipe.parent.name, "", "", f"its run.yml does not fit this version: {error}"))
+            continue
         size = sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file())
         kept = [step for step in all_steps(run) if not step.is_store]
         fresh = sum(step.fresh() for step in kept)
@@ -162,10 +167,11 @@ def machine() -> dict[str, Any]:
     return {"cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": os.uname().sysname}
 
 
-def _entry(run: Run, step: Step, seconds: float) -> dict[str, Any]:
+def _entry(run: Run, step: Step, seconds: float | None) -> dict[str, Any]:
+    """Of a step that was made just now, or, without seconds, before by another command."""
     return {
         "state": "computed",
-        "seconds": round(seconds, 1),
+        "seconds": seconds,
         "hash": step.hash(),
         "inputs": {need.name: need.hash() for need in step.needs},
         "outputs": {str(path.relative_to(run.path)): _digest(path) for path in step.outputs()},

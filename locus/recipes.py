@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from locus import baselines, estimator, features, layout, limit, metrics, observation, score, train
+from locus import (
+    baselines,
+    estimator,
+    features,
+    layout,
+    limit,
+    limit_checks,
+    maps,
+    metrics,
+    observation,
+    paper,
+    score,
+    studies,
+    train,
+)
 from locus.twin import base
 
 
@@ -19,4 +33,9 @@ def recipes() -> dict[str, int]:
         "train": train.RECIPE,
         "metrics": metrics.RECIPE,
         "limit": limit.RECIPE,
+        # What chapters compute on the spot, and the paper's printed numbers
+        "studies": studies.RECIPE,
+        "maps": maps.RECIPE,
+        "limit_checks": limit_checks.RECIPE,
+        "paper": paper.RECIPE,
     }

@@ -69,3 +69,26 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
             columns[label, f"{100 * share:.0f} % at most"] = [with_interval(row, ".0f") for row in rows]
     methods = next(iter(quantiles.values())).method.values
     return pd.DataFrame(columns, index=pd.Index([TITLES[name] for name in methods], name="method"))
+
+
+def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
+    """By kind of channel: how often, and of one method the coverage of its 90 % sets, its error and its area."""
+    own = rows.sel({"method": [method]})
+    lines = {}
+    for code, name in enumerate(metrics.STRATA):
+        part = own.isel(snapshot=(rows.stratum == code).values)
+        if not part.sizes["snapshot"]:
+            continue
+        halves = [
+            metrics.distribution(part[key], part.group, np.random.default_rng(0), (0.5, 0.9)).value.values[:, 0]
+            for key in ("map_error", "area")
+        ]
+        lines[name] = {
+            "snapshots": part.sizes["snapshot"],
+            "in the 90 % set [%]": round(100 * float((part.level <= 0.9).mean()), 1),
+            "error, half at most [m]": round(float(halves[0][0]), 1),
+            "error, 90 % at most [m]": round(float(halves[0][1]), 1),
+            "area, half at most [m²]": round(float(halves[1][0])),
+            "area, 90 % at most [m²]": round(float(halves[1][1])),
+        }
+    return pd.DataFrame(lines).T.astype({"snapshots": int})

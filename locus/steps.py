@@ -7,7 +7,6 @@ it was made from is absent, so stores are only built for a step that is due.
 from __future__ import annotations
 
 import functools
-import shutil
 import time
 from collections.abc import Callable, Container, Iterable
 from contextlib import ExitStack
@@ -63,7 +62,7 @@ def store_step(store: Store) -> Step:
             store.todo()
         except StoreError as error:
             print(f"{store.path.name} is made anew: {error}", flush=True)
-            shutil.rmtree(store.path)
+            store.remove()
         if store.path.exists() or not store.adopt():
             store.build(workers)
 
@@ -94,7 +93,7 @@ def weights_step(run: Run, method: str) -> Step:
         weights.fresh,
         lambda _: weights.make(),
         (store_step(Library(run, "train")), store_step(Observations(run, "train"))),
-        outputs=lambda: [weights.path],
+        outputs=lambda: weights.files,
         seconds=lambda _: _train_seconds(run.config, len(weights.encodings)),
     )
 

@@ -129,10 +129,18 @@ class Store(ABC):
                     self._write(block, arrays)
                     bar.update(self.count([block]))
 
+    def remove(self) -> None:
+        """Remove the store: out of the way first, so that a kill leaves nothing that looks like one."""
+        with exclusive(self.path):
+            aside = self.path.with_name(f".{self.path.name}.old")
+            shutil.rmtree(aside, ignore_errors=True)
+            self.path.rename(aside)
+            shutil.rmtree(aside)
+
     def adopt(self) -> bool:
         """Take over the same store of another run, if there is a finished one; nothing is computed or copied twice."""
         for other in sorted(self.run.path.parent.glob(f"*/{self.folder}/{self.path.name}")):
-            same = other != self.path and zarr.open_group(other, mode="r").attrs["hash"] == self.hash()
+            same = other != self.path and _attributes(other).get("hash") == self.hash()
             if same and len(Journal(other).finished()) == self.num_blocks:
                 scratch = self.path.with_name(f".{self.path.name}")
                 shutil.rmtree(scratch, ignore_errors=True)
@@ -194,7 +202,7 @@ class Store(ABC):
         self._journal.note(block, [self.path / name / chunk for name, chunk in chunks.items()])
 
     def _check_recipe(self) -> None:
-        stored = zarr.open_group(self.path, mode="r").attrs["recipe"]
+        stored = _attributes(self.path).get("recipe")
         differences = list(_differences(stored, self.recipe()))
         if differences:
             raise StoreError(
@@ -219,6 +227,14 @@ def build(stores: Sequence[Store], num_workers: int | None = None, scheduler: st
         workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
         for store in stores:
             store.build(workers)
+
+
+def _attributes(path: Path) -> dict[str, Any]:
+    """Attributes of a store; none if it is damaged."""
+    try:
+        return dict(zarr.open_group(path, mode="r").attrs)
+    except (FileNotFoundError, ValueError):
+        return {}
 
 
 def _differences(stored: Any, asked: Any, prefix: str = "") -> Iterator[str]:

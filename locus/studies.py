@@ -17,17 +17,17 @@ from locus import groups, methods
 from locus.config import Config
 from locus.dataset import make_snapshots, trace_group
 from locus.estimator import estimate, threshold
-from locus.layout import MIN_DISTANCE
 from locus.run import Run
 from locus.score import Method
 from locus.twin import make_twin
+
+RECIPE = 1
 
 
 def trace_points(config: Config, split: str, index: int, points: NDArray[np.float64]) -> xr.Dataset:
     """Paths of other positions (point, 2) in the room of a group, by the image twin; none on top of the receiver."""
     layout, pose, _ = groups.draw(config, split, index)
-    kept = points[np.hypot(points[:, 0] - pose.x, points[:, 1] - pose.y) >= MIN_DISTANCE]
-    return make_twin("image", config.radio, config.twin).trace(layout, pose, kept)
+    return make_twin("image", config.radio, config.twin).trace(layout, pose, groups.away_from(pose, points))
 
 
 def scores(method: Method, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float64]:

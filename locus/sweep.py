@@ -62,19 +62,29 @@ def sweep(
                     step.make(lambda: client)
         arguments = (method, evaluation, str(data_root()))
         work = cluster.each(client, lambda name: (train_and_evaluate, (name, *arguments)), [run.name for run in due])
-        for number, (name, _) in enumerate(work, 1):
-            print(f"[{number}/{len(due)}] {name} is done", flush=True)
+        failures = []
+        for number, (name, failure) in enumerate(work, 1):
+            print(f"[{number}/{len(due)}] {name} {f'failed: {failure}' if failure else 'is done'}", flush=True)
+            failures += [name] if failure else []
+    if failures:
+        raise RuntimeError(
+            f"{len(failures)} of {len(due)} runs failed: {failures}; mend and call again, the others stay"
+        )
     return pd.DataFrame([_row(run, over, method, evaluation) for run in runs.values()])
 
 
-def train_and_evaluate(name: str, method: str, evaluation: str, data: str) -> None:
-    """All that a run of a sweep needs after its stores: what a worker does."""
+def train_and_evaluate(name: str, method: str, evaluation: str, data: str) -> str:
+    """All that a run of a sweep needs after its stores: what a worker does. Returns what went wrong, or nothing."""
     os.environ["LOCUS_DATA"] = data
-    run = open_run(name)
-    weights, rows = Weights(run, method), _rows(run, method, evaluation)
-    if not weights.fresh():
-        weights.make()
-    rows.make(None)
+    try:
+        run = open_run(name)
+        weights, rows = Weights(run, method), _rows(run, method, evaluation)
+        if not weights.fresh():
+            weights.make()
+        rows.make(None)
+    except Exception as error:  # a night's other runs must not fall with this one
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def write(table: pd.DataFrame, over: Mapping[str, Sequence[Any]]) -> tuple[Path, Path]:

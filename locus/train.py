@@ -216,6 +216,8 @@ class _State:
 
     def note(self, train: float, validation: float, seconds: float) -> None:
         """Add an epoch to the history, and keep its weights if they are the best."""
+        if not math.isfinite(validation):
+            raise RuntimeError(f"{self.method.name} diverged in epoch {self.epoch}; lower its learning rate")
         rate = self.optimiser.param_groups[0]["lr"]
         for name, value in {
             "train": train,
@@ -237,9 +239,10 @@ class _State:
 
     def restore(self, path: Path, identity: str) -> None:
         """Go on from a checkpoint, if there is one of this training."""
-        if not path.is_file():
+        try:
+            tensors, header = read_tensors(path)
+        except (FileNotFoundError, ValueError):  # there is none, or it is damaged
             return
-        tensors, header = read_tensors(path)
         if header.get("identity") != identity:
             return
         self.history = header["history"]

@@ -51,13 +51,13 @@ class Weights:
             del training[name]
         training["learning_rate"] = self._learning_rate
         del training["baseline_learning_rate"]
-        own = {"score": score.RECIPE} if self.method == "locus_dt" else {"baselines": baselines.RECIPE}
+        own = {} if self.method == "locus_dt" else {"baselines": baselines.RECIPE}
         return {
             "method": self.method,
             "observations": Observations(self.run, "train").numbers(),
             "features": plain(dataclasses.asdict(config.features)),
             "training": training,
-            "recipes": {"features": features.RECIPE, "train": train.RECIPE, **own},
+            "recipes": {"features": features.RECIPE, "score": score.RECIPE, "train": train.RECIPE, **own},
         }
 
     def hash(self) -> str:
@@ -65,28 +65,46 @@ class Weights:
         return fingerprint(self.recipe())
 
     def fresh(self) -> bool:
-        """Whether the weights are there and are what the settings ask for now."""
-        return self.path.is_file() and methods.read_tensors(self.path)[1].get("hash") == self.hash()
+        """Whether the weights are there, in every encoding, and are what the settings ask for now."""
+        return all(self._trained(path) is not None for path in self.files)
+
+    @property
+    def files(self) -> list[Path]:
+        """All files of the method: its own, and one for each encoding if there are several."""
+        apart = self.encodings if len(self.encodings) > 1 else ()
+        return [self.path, *(self.path_of(encoding) for encoding in apart)]
+
+    def _trained(self, path: Path) -> dict[str, Any] | None:
+        """Header of a file of weights that is what the settings ask for now."""
+        try:
+            header = methods.read_tensors(path)[1] if path.is_file() else {}
+        except ValueError:  # damaged
+            return None
+        return header if header.get("hash") == self.hash() else None
 
     def make(self) -> None:
         """Train on the run's observations, or go on with a training that was interrupted."""
-        library, observations = Library(self.run, "train").open(), Observations(self.run, "train").open()
         losses = {}
-        for number, encoding in enumerate(self.encodings):
-            seed = (self.run.config.seed, methods.METHODS.index(self.method), number)
-            method = methods.make_method(self.method, self._options(encoding), *_states(seed))
-            examples = train.make_examples(method, library, observations)
-            checkpoint = self.path.with_suffix(f".{encoding}.checkpoint"), self.hash()
-            result = train.train(
-                method.to(device()), examples, self.run.config.training, self._learning_rate, seed, checkpoint
-            )
-            losses[encoding] = result.history["validation"][result.best_epoch]
-            methods.save_method(self.path_of(encoding), method, {**self._notes(), "training": result._asdict()})
+        for encoding in self.encodings:
+            if self._trained(self.path_of(encoding)) is None:
+                self._train(encoding)
+            losses[encoding] = min(methods.read_tensors(self.path_of(encoding))[1]["training"]["history"]["validation"])
         winner = min(losses, key=lambda encoding: losses[encoding])
         tensors, header = methods.read_tensors(self.path_of(winner))
         methods.write_tensors(self.path, tensors, header)
         if len(self.encodings) == 1:
-            self.path_of(winner).unlink()
+            self.path_of(winner).unlink(missing_ok=True)
+
+    def _train(self, encoding: str) -> None:
+        library, observations = Library(self.run, "train").open(), Observations(self.run, "train").open()
+        seed = (self.run.config.seed, methods.METHODS.index(self.method), self.encodings.index(encoding))
+        method = methods.make_method(self.method, self._options(encoding), *_states(seed))
+        examples = train.make_examples(method, library, observations)
+        checkpoint = self.path.with_suffix(f".{encoding}.checkpoint"), self.hash()
+        result = train.train(
+            method.to(device()), examples, self.run.config.training, self._learning_rate, seed, checkpoint
+        )
+        methods.save_method(self.path_of(encoding), method, {**self._notes(), "training": result._asdict()})
 
     @property
     def _learning_rate(self) -> float:

@@ -16,7 +16,6 @@ import xarray as xr
 
 from locus import estimator, groups, methods, netcdf
 from locus.dataset import Observations, make_snapshots, trace_group
-from locus.recipes import recipes
 from locus.run import Run, fingerprint
 from locus.score import Method
 from locus.weights import Weights
@@ -54,7 +53,7 @@ class Witness:
         for one in numbers.values():
             del one["library"]["num_groups"]
         weights = {name: Weights(self.run, name).hash() for name in methods.METHODS}
-        return {"observations": numbers, "weights": weights, "recipes": recipes()}
+        return {"observations": numbers, "weights": weights}
 
     def hash(self) -> str:
         """Short name of the recipe."""
@@ -65,8 +64,11 @@ class Witness:
         return netcdf.hash_of(self.path) == self.hash()
 
     def make(self, _: Callable[[], Any] | None = None) -> None:
-        """Compute and store."""
-        netcdf.save(self.path, self.compute(), {"hash": self.hash()})
+        """Compute and store; what was stored before is compared first, as it may show a forgotten RECIPE."""
+        now = self.compute()
+        if self.path.is_file():
+            print("\n".join(moved(netcdf.load(self.path), now)), flush=True)
+        netcdf.save(self.path, now, {"hash": self.hash()})
 
     def compute(self) -> xr.Dataset:
         """The groups as they come out now; one set of variables a split, like ``test.aoa``."""

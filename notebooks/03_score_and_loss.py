@@ -14,7 +14,7 @@
 #   locus:
 #     needs: [models/locus_dt, results/test]
 #     reads: [seed, room, radio, twin, estimator, features, training]
-#     recipes: [layout, twin, observation, estimator, features, score, metrics]
+#     recipes: [layout, twin, observation, estimator, features, score, metrics, studies]
 # ---
 
 # %% [markdown]

@@ -14,7 +14,7 @@
 #   locus:
 #     needs: [models/locus_dt, models/gauss_cart, models/gauss_polar, models/gmm_cart, results/eval_random, results/eval_grid, results/table]
 #     reads: [seed, room, radio, twin, estimator, features, training.num_layouts, evaluation]
-#     recipes: [layout, twin, observation, estimator, features, score, baselines, metrics, limit]
+#     recipes: [layout, twin, observation, estimator, features, score, baselines, metrics, limit, maps, limit_checks, paper]
 # ---
 
 # %% [markdown]
@@ -43,7 +43,7 @@ from locus import limit_checks, maps, methods, metrics, result_figures
 from locus.estimator import threshold
 from locus.evaluation import EVALUATIONS, LIMITS, Rows
 from locus.paper import printed
-from locus.result_tables import compare, compare_frame, quantiles_frame, results_frame
+from locus.result_tables import compare, compare_frame, quantiles_frame, results_frame, strata_frame
 from locus.table import TITLES, Table
 
 opened = locus.open_run(run)
@@ -233,14 +233,17 @@ glue("limit_hits", 100 * float((rows["random"].map_error.sel({"method": "bayes_l
 #
 # ## Where it fails, and why
 #
-# By what reaches the receiver: line of sight; else a single bounce; else more than one; or, *near outage*, nothing that the estimator could
-# find. And by the strength of the strongest path.
+# By what reaches the receiver: line of sight; else a single bounce; else more than one; or, *near outage*, no path as strong as the
+# estimator's threshold. And by the strength of the strongest path.
 
 # %% mystnb={"image": {"alt": "Adjusted loss of every method and limit with intervals, by kind of channel and by SNR of the strongest path"}} tags=["hide-input"]
 count = int(rows["random"].attrs["num_candidates"])
 strata = metrics.by(rows["random"], "stratum", count, np.random.default_rng(0))
 snr = metrics.by(rows["random"], "snr_db", count, np.random.default_rng(0))
 figure = result_figures.strata_figure(strata, snr)
+
+# %% tags=["hide-input"]
+strata_frame(rows["random"], "locus_dt")
 
 # %% tags=["remove-cell"]
 worst_tenth = rows["random"].log_posterior.sel({"method": "locus_dt"})
@@ -253,7 +256,7 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
         glue(f"{short}_{name}", float(strata.loss.sel({"bin": kind, "method": method})), display=False)
 
 # %% [markdown]
-# *Zero is a blind guess; lower is better. The distance between a method and the limit's star is what could still be learned from that kind of snapshot; a bin in which the limit
+# *Figure: zero is a blind guess; lower is better. Table: LOCUS-DT alone, how often its 90 % sets hold the truth, how far off its best guess is and how much there is to search. The distance between a method and the limit's star is what could still be learned from that kind of snapshot; a bin in which the limit
 # itself is close to zero has nothing to be learned from. Intervals of bins that few rooms fill are wide, and missing where it is one room.*
 #
 # {glue:text}`outage_share:.0f` % of the snapshots are near outage; of that tenth of all snapshots in which LOCUS-DT finds the truth least probable, {glue:text}`outage_share_worst:.0f` % are. Near
@@ -344,9 +347,10 @@ for name, short in (("bayes_limit", "bayes"), ("blind_limit", "blind"), ("locus_
 # | blind limit | {glue:text}`moved_blind_0:.2f` | {glue:text}`moved_blind_5:.2f` | {glue:text}`moved_blind_20:.2f` | {glue:text}`moved_blind_400:.2f` |
 # | LOCUS-DT | {glue:text}`moved_ours_0:.2f` | {glue:text}`moved_ours_5:.2f` | {glue:text}`moved_ours_20:.2f` | {glue:text}`moved_ours_400:.2f` |
 #
-# What a receiver with exact phases loses within millimetres was never there for anybody whose list is coarser. So of the distance between LOCUS-DT and the Bayes limit in the table, the part between the two limits,
-# {glue:text}`between_limits:.2f` nats, is out of reach for whoever does not know room and transmitter to a small part of a wavelength. The rest, {glue:text}`to_blind:.2f` nats, is what delays and all samples
-# tell beyond the angles and strengths of a few estimated paths, and what a network could still learn from more rooms. That is there to be gained, as long as the twin is as exact as it is here.
+# What a receiver with exact phases loses within millimetres was never there for anybody whose list is coarser. So of the distance between LOCUS-DT and the Bayes limit in the table, up to
+# {glue:text}`between_limits:.2f` nats, the distance between the two limits, are out of reach for whoever does not know room and transmitter to a small part of a wavelength (up to, because the blind limit forgets
+# not only the phases but also how strong each path is exactly). What LOCUS-DT lies above the blind limit, {glue:text}`to_blind:.2f` nats, is what delays and all samples
+# tell beyond the angles and strengths of a few estimated paths, and what a network could still learn from more rooms.
 
 # %% tags=["interactive"]
 # Another room, another transmitter, another method.

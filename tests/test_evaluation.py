@@ -113,6 +113,18 @@ class TestBlocks:
         assert not list((rows.run.results / "blocks").iterdir())
         assert rows.open("test").attrs["num_candidates"] == 50
 
+    def test_more_layouts_compute_only_the_new_ones(self, rows: Rows, calls: list[int]) -> None:
+        rows.make(None)
+        before = rows.open("test")
+        calls.clear()
+        changes = {"training.num_test_layouts": 10, "evaluation.block": 3}
+        longer = Rows(locus.Run(rows.run.name, locus.load_config("smoke", changes)), "test")
+        longer.make(None)
+        assert calls == [6, 7, 8, 9], "the last block was cut short before"
+        after = longer.open("test")
+        assert longer.fresh()
+        xr.testing.assert_equal(after.isel(snapshot=slice(14)), before)
+
     def test_other_settings_make_it_stale(self, rows: Rows, calls: list[int]) -> None:
         rows.make(None)
         changed = locus.load_config("smoke", {"training.num_test_layouts": 7, "training.learning_rate": 0.1})

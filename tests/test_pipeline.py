@@ -119,9 +119,10 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("metrics", KEPT[4:]),
+        ("metrics", KEPT[4:8]),
         ("baselines", KEPT[1:]),
-        ("score", [KEPT[0], *KEPT[4:], "notebooks/02_score"]),
+        ("score", [*KEPT, "notebooks/02_score"]),
+        ("limit", ["results/eval_random", "results/eval_grid", "results/table"]),
         ("observation", ["observations/train", *KEPT, "notebooks/02_score"]),
         ("layout", ["candidates/train", "observations/train", *KEPT, "notebooks/01_room", "notebooks/02_score"]),
     ],
