@@ -105,8 +105,9 @@ def reproduce(
             report["steps"][step.name] = _entry(run, step, round(seconds, 1))
             for other in everything:
                 if other.name not in due and not other.is_store:
-                    entry = report["steps"].setdefault(other.name, _entry(run, other, None))
-                    entry["state"] = "fresh"
+                    report["steps"].setdefault(other.name, _entry(run, other, None))
+                if other.name not in due and other.name in report["steps"]:
+                    report["steps"][other.name]["state"] = "fresh"
             _write_report(run, report)
 
 
