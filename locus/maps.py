@@ -12,14 +12,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from locus import estimator, groups, limit, methods
+from locus import estimator, groups, limit
 from locus.config import Config
 from locus.dataset import make_snapshots, trace_group
 from locus.layout import Layout, Pose
 from locus.run import Run
-from locus.score import Method
 from locus.twin import Twin, make_twin
-from locus.weights import Weights
+from locus.weights import trained
 
 RECIPE = 1
 
@@ -47,11 +46,6 @@ class Task(NamedTuple):
         return float(true.x), float(true.y)
 
 
-def scorers(run: Run) -> dict[str, Method]:
-    """The trained methods of a run."""
-    return {name: methods.load_method(Weights(run, name).path)[0] for name in methods.METHODS}
-
-
 def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -> Task:
     """Group ``index`` of Eval Random with maps of every trained method and of the Bayes limit.
 
@@ -66,7 +60,7 @@ def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -
     twin = twin or evaluation_twin(config)
     grid = groups.away_from(pose, layout.grid(num_points))
     fine = twin.trace(layout, pose, grid)
-    maps = {name: scorer.log_posterior(fine, observed) for name, scorer in scorers(run).items()}
+    maps = {name: scorer.log_posterior(fine, observed) for name, scorer in trained(run).items()}
     maps["bayes_limit"] = _nearest(limit.bayes_limit(paths, snapshots), grid)
     relative = {name: _relative(values) for name, values in maps.items()}
     return Task(layout, pose, paths, snapshots, observed, relative)

@@ -64,11 +64,6 @@ def all_steps(run: Run, only: str | None = None) -> list[Step]:
     return list(ordered.values())
 
 
-def make_needed(run: Run, sources: list[Path]) -> None:
-    """Make what these chapters open, but not the chapters."""
-    steps.make([need for source in sources for need in chapter_step(run, source).needs])
-
-
 def reproduce(
     run: Run,
     only: str | None = None,

@@ -18,6 +18,7 @@ from locus.config import Training
 from locus.figures import draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.layout import Layout, Pose
 from locus.methods import TITLES
+from locus.result_tables import with_interval
 
 # Okabe and Ito's colours, told apart by colour-blind readers
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -175,8 +176,7 @@ def summary_table(summary: xr.Dataset, labels: Mapping[str, str]) -> pd.DataFram
 
 def interval_text(data: xr.Dataset, name: str, scale: float = 1.0, digits: int = 2) -> str:
     """A scalar of a Dataset and the ends of its interval, ``_low`` and ``_high``, to be read."""
-    value, low, high = (scale * float(data[name + end]) for end in ("", "_low", "_high"))
-    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    return with_interval([scale * float(data[name + end]) for end in ("", "_low", "_high")], f".{digits}f")
 
 
 def comparison_table(summary: xr.Dataset, labels: Mapping[str, str], printed: xr.Dataset) -> pd.DataFrame:

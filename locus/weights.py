@@ -15,7 +15,7 @@ from locus.checks import plain
 from locus.dataset import Library, Observations
 from locus.device import device
 from locus.run import Run, fingerprint, versions
-from locus.score import MethodOptions
+from locus.score import Method, MethodOptions
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,11 @@ class Weights:
             "versions": versions(),
             "device": torch.device(device()).type,
         }
+
+
+def trained(run: Run) -> dict[str, Method]:
+    """All trained methods of a run."""
+    return {name: methods.load_method(Weights(run, name).path)[0] for name in methods.METHODS}
 
 
 def _states(seed: tuple[int, ...]) -> list[int]:

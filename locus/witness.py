@@ -18,7 +18,7 @@ from locus import estimator, groups, methods, netcdf
 from locus.dataset import Observations, make_snapshots, trace_group
 from locus.run import Run, fingerprint
 from locus.score import Method
-from locus.weights import Weights
+from locus.weights import Weights, trained
 
 NUM_GROUPS = 4
 NUM_CANDIDATES = 50
@@ -72,7 +72,7 @@ class Witness:
 
     def compute(self) -> xr.Dataset:
         """The groups as they come out now; one set of variables a split, like ``test.aoa``."""
-        scorers = {name: methods.load_method(Weights(self.run, name).path)[0] for name in methods.METHODS}
+        scorers = trained(self.run)
         parts: dict[str, xr.DataArray] = {}
         for split in groups.SPLITS:
             count = min(NUM_GROUPS, groups.num_groups(self.run.config, split))

@@ -16,7 +16,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 import locus
-from locus import pipeline
+from locus import pipeline, steps
 from locus.chapters import BATCH_LEAVES_OUT, chapters
 
 mpl.use("Agg")
@@ -29,7 +29,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
         patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
         run = locus.open_run("smoke", {"twin.evaluation": "image"}, "interactive")
         run.save()
-        pipeline.make_needed(run, chapters())
+        steps.make([need for source in chapters() for need in pipeline.chapter_step(run, source).needs])
         yield run.name
 
 
