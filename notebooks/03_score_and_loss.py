@@ -100,6 +100,9 @@ glue("score_best_wrong", float(score[ranked[0]]), display=False)
 glue("best_wrong_metres", float(away["best wrong one"]), display=False)
 glue("rank_of_truth", int((score > score[truth[strongest]]).sum()) + 1, display=False)
 glue("num_candidates", int(score.size), display=False)
+glue("num_side_paths", scorer.options.num_paths, display=False)
+glue("num_pair", 2 * scorer.options.num_features, display=False)
+glue("snr_span", float(np.ptp(config.features.snr_range)), display=False)
 
 # %% [markdown]
 # *Top: crosses sit on circles, or on the dotted lines of paths from behind (grey), which a linear array hears mirrored in front; the weakest paths are not
@@ -109,8 +112,8 @@ glue("num_candidates", int(score.size), display=False)
 # Of {glue:text}`num_candidates` candidates the true one has rank {glue:text}`rank_of_truth`. It scores {glue:text}`score_true:.1f`, the best wrong one,
 # {glue:text}`best_wrong_metres:.0f` m away, {glue:text}`score_best_wrong:.1f`, a middling one {glue:text}`score_middling:.1f`.
 #
-# Each path becomes three numbers: cosine and sine of its angle, and its SNR, cut to a range of 60 dB and scaled to [0, 1]. Delays are dropped, as
-# nothing is synchronised. Six paths of each side make 36 numbers; a path that is not there is three zeros. Here they are for the true candidate:
+# Each path becomes three numbers: cosine and sine of its angle, and its SNR, cut to a range of {glue:text}`snr_span:.0f` dB and scaled to [0, 1]. Delays are dropped, as
+# nothing is synchronised. {glue:text}`num_side_paths` paths of each side make {glue:text}`num_pair` numbers; a path that is not there is three zeros. Here they are for the true candidate:
 
 # %%
 twin_numbers, seen_numbers = scorer.candidates(paths), scorer.conditions(paths, observed)
@@ -119,7 +122,7 @@ score_figures.feature_table(twin_numbers[truth[strongest]], seen_numbers[stronge
 # %% [markdown]
 # ## The network, and a first layer in two halves
 #
-# Two hidden layers, 64 and 16 wide, turn the 36 numbers into one. The first is linear in both sides together, so it splits into a half for the twin's 18
+# Two hidden layers, 64 and 16 wide, turn these numbers into one. The first is linear in both sides together, so it splits into a half for the twin's
 # numbers $\boldsymbol t$ and one for the observation's $\boldsymbol o$,
 #
 # $$

@@ -52,8 +52,8 @@ plt.rcParams["figure.dpi"] = 150
 # %% [markdown]
 # ## What they get
 #
-# All three see the 18 numbers of the observed paths that LOCUS-DT sees, and the receiver's pose as four more: its position, and cosine and sine of its heading.
-# Two hidden layers of the same widths, 64 and 16, turn these 22 numbers into the parameters of a density over the plane. They see no wall and no twin: two
+# All three see the numbers of the observed paths that LOCUS-DT sees, and the receiver's pose as four more: its position, and cosine and sine of its heading.
+# Two hidden layers of the same widths, 64 and 16, turn them into the parameters of a density over the plane. They see no wall and no twin: two
 # rooms in which the same paths are heard at the same pose get the same answer.
 #
 # How the numbers are written down matters to a small network, so each baseline is trained in two *encodings*:

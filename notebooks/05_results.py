@@ -87,6 +87,7 @@ for name in Table.evaluations:
 for name in LIMITS:
     glue(f"{name}_ratio", 100 * float(table.ratio.sel({"method": name, "evaluation": "random"})), display=False)
     glue(f"{name}_loss", float(table.loss.sel({"method": name, "evaluation": "random"})), display=False)
+glue("room_size", config.room.size, display=False)
 glue("training_layouts", config.training.num_layouts, display=False)
 glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "evaluation": "random"})), display=False)
 
@@ -150,7 +151,7 @@ tasks = [maps.make_task(opened, index, map_points, twin) for index in range(3)]
 figure = result_figures.tasks_figure(tasks)
 
 # %% [markdown]
-# *Rooms are 100 m by 100 m. Red star: true transmitter; blue dot and arrow: receiver and its heading; grey: obstacles. Yellow is the most probable place of
+# *Rooms are {glue:text}`room_size:.0f` m wide and deep. Red star: true transmitter; blue dot and arrow: receiver and its heading; grey: obstacles. Yellow is the most probable place of
 # a map, and a step of one nat down is a factor of 2.7. Where a map is dark but for the star, all its probability lies below
 # the star. Three things to look for: thin bright spots, where several paths agree on one place;
 # a bright beam or fan, where one path gives a direction and hardly more; and maps that are bright nearly everywhere except in front of the
