@@ -1,4 +1,4 @@
-"""Fused loss of the pairwise network on processors: first-layer outputs in, loss and all gradients out.
+"""Fused loss of the pairwise network on processors: features and weights in, loss and all gradients out.
 
 Torch would write and read every hidden layer of every pair several times; here a pair stays in registers and the first
 cache from its features to its gradients. The arithmetic is that of :class:`locus.score.PairNetwork`.
@@ -18,26 +18,33 @@ Float = NDArray[np.float32]
 
 @numba.njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True)  # type: ignore[untyped-decorator]
 def _loss(
-    twin: Float,
-    truth: Float,
-    observed: Float,
+    candidates: Float,
+    truths: Float,
+    conditions: Float,
     dropped: NDArray[np.int64],
+    from_twin: Float,
+    from_observation: Float,
+    offset: Float,
     weight: Float,
     bias: Float,
     last: Float,
     losses: NDArray[np.float64],
-    d_twin: Float,
-    d_truth: Float,
-    d_observed: Float,
+    d_from_twin: Float,
+    d_from_observation: Float,
+    d_offset: Float,
     d_weight: Float,
     d_bias: Float,
     d_last: Float,
 ) -> None:
-    """Losses (group, snapshot) and gradients; those of the weights one a group, so that their sum has one order."""
-    num_groups, num_candidates, width = twin.shape
-    num_snapshots = observed.shape[1]
+    """Losses (group, snapshot) and gradients of the weights, one a group, so that their sum has one order."""
+    num_groups, num_candidates = candidates.shape[:2]
+    num_snapshots, width = conditions.shape[1], len(offset)
     scale = 1.0 / (num_groups * num_snapshots)
     for g in numba.prange(num_groups):
+        twin = np.dot(candidates[g], from_twin.T)
+        truth = np.dot(truths[g], from_twin.T)
+        observed = np.dot(conditions[g], from_observation.T) + offset
+        d_twin, d_truth, d_observed = np.zeros_like(twin), np.zeros_like(truth), np.zeros_like(observed)
         # The hidden layers of all pairs of one snapshot, the truth's in the last row
         first = np.empty((num_candidates + 1, width), dtype=np.float32)
         second = np.empty((num_candidates + 1, len(last)), dtype=np.float32)
@@ -47,7 +54,7 @@ def _loss(
         to_weight = np.empty_like(weight)
         columns = np.ascontiguousarray(weight.T)
         for s in range(num_snapshots):
-            _first_layer(twin[g], truth[g, s], observed[g, s], first)
+            _first_layer(twin, truth[s], observed[s], first)
             np.dot(first, columns, second)
             for c in range(num_candidates + 1):
                 total = np.float32(0)
@@ -76,11 +83,14 @@ def _loss(
             d_weight[g] += to_weight
             np.dot(second, weight, to_first)
             for c in range(num_candidates + 1):
-                into = d_truth[g, s] if c == num_candidates else d_twin[g, c]
+                into = d_truth[s] if c == num_candidates else d_twin[c]
                 for i in range(width):
                     push = to_first[c, i] if first[c, i] > 0 else np.float32(0)
                     into[i] += push
-                    d_observed[g, s, i] += push
+                    d_observed[s, i] += push
+        d_from_twin[g] = np.dot(d_twin.T, candidates[g]) + np.dot(d_truth.T, truths[g])
+        d_from_observation[g] = np.dot(d_observed.T, conditions[g])
+        d_offset[g] = d_observed.sum(axis=0)
 
 
 @numba.njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True)  # type: ignore[untyped-decorator]
@@ -119,32 +129,31 @@ def _first_layer(twin: Float, truth: Float, observed: Float, out: Float) -> None
 
 
 class FusedLoss(torch.autograd.Function):  # type: ignore[misc]
-    """Mean sampled cross-entropy of a batch of groups, eq. (17), as a torch function of the first layer's outputs."""
+    """Mean sampled cross-entropy of a batch of groups, eq. (17), as a torch function of the network's weights."""
 
     @staticmethod
     def forward(
         ctx: Any,
-        twin: torch.Tensor,
-        truth: torch.Tensor,
-        observed: torch.Tensor,
+        candidates: torch.Tensor,
+        truths: torch.Tensor,
+        conditions: torch.Tensor,
         dropped: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
-        last: torch.Tensor,
+        *weights: torch.Tensor,
     ) -> torch.Tensor:
-        """Loss of candidates (group, candidate, width) and truths and observations (group, snapshot, width)."""
-        tensors = (twin, truth, observed, weight, bias, last)
-        arrays = [tensor.detach().contiguous().numpy() for tensor in tensors]
-        groups = len(twin)
-        losses = np.empty(observed.shape[:2])
-        shapes = [a.shape for a in arrays[:3]] + [(groups, *a.shape) for a in arrays[3:]]
-        gradients = [np.zeros(shape, dtype=np.float32) for shape in shapes]
-        _loss(*arrays[:3], dropped.numpy(), *arrays[3:], losses, *gradients)
-        by_input = [torch.from_numpy(gradient) for gradient in gradients]
-        ctx.gradients = [*by_input[:3], None, *(gradient.sum(0) for gradient in by_input[3:])]
-        return torch.tensor(losses.mean(), dtype=twin.dtype)
+        """Loss of candidates (group, candidate, number) and of truths and observations (group, snapshot, number).
+
+        The weights are those of the twin's and of the observation's side and the bias of the first layer, weight and
+        bias of the second, and the weights of the last.
+        """
+        inputs = [tensor.contiguous().numpy() for tensor in (candidates, truths, conditions, dropped)]
+        layers = [tensor.detach().contiguous().numpy() for tensor in weights]
+        losses = np.empty(conditions.shape[:2])
+        gradients = [np.zeros((len(candidates), *layer.shape), dtype=np.float32) for layer in layers]
+        _loss(*inputs, *layers, losses, *gradients)
+        ctx.gradients = [torch.from_numpy(gradient.sum(0)) for gradient in gradients]
+        return torch.tensor(losses.mean(), dtype=candidates.dtype)
 
     @staticmethod
     def backward(ctx: Any, upstream: torch.Tensor) -> Any:
         """The gradients found on the way forward."""
-        return tuple(None if gradient is None else upstream * gradient for gradient in ctx.gradients)
+        return None, None, None, None, *(upstream * gradient for gradient in ctx.gradients)

@@ -170,8 +170,7 @@ class PairNetwork(Method):
         """As for every method; on a processor in one pass over the pairs."""
         if candidates.device.type != "cpu":
             return super().loss(candidates, truths, conditions, dropped)
-        observed = conditions @ self.observation.T + self.bias
-        first = (candidates @ self.twin.T, truths @ self.twin.T, observed)
+        weights = (self.twin, self.observation, self.bias, self.hidden.weight, self.hidden.bias, self.last.weight[0])
         # The last bias moves all scores alike, and so no posterior
-        result: Tensor = FusedLoss.apply(*first, dropped, self.hidden.weight, self.hidden.bias, self.last.weight[0])
+        result: Tensor = FusedLoss.apply(candidates, truths, conditions, dropped, *weights)
         return result
