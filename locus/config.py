@@ -170,6 +170,14 @@ class EstimatorOptions:
 
 
 @dataclass(frozen=True)
+class Transmitter:
+    """How the true transmitter of a snapshot is drawn."""
+
+    heard: bool = True
+    """Only where the twin finds at least one path; otherwise anywhere, and some snapshots are noise alone."""
+
+
+@dataclass(frozen=True)
 class TwinCheck:
     """Size of the comparison of both twins in chapter 1."""
 
@@ -197,8 +205,12 @@ class FeatureOptions:
 
     snr_range: tuple[float, float] = (-30.0, 30.0)
     """SNR per sample and antenna that is scaled to 0 and to 1 [dB]; beyond it is clipped."""
+    order: str = "strength"
+    """Order of the strongest paths: ``strength``, as the paper has it, or ``angle``, from right to left."""
 
     def __post_init__(self) -> None:
+        if self.order not in ("strength", "angle"):
+            raise ValueError(f"Expected 'features.order' in ['strength', 'angle'], got {self.order!r}")
         check_range("features.snr_range[1]", self.snr_range[1], self.snr_range[0], open_low=True)
 
 
@@ -286,6 +298,7 @@ class Config:
     radio: Radio = field(default_factory=Radio)
     twin: TwinOptions = field(default_factory=TwinOptions)
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
+    transmitter: Transmitter = field(default_factory=Transmitter)
     twin_check: TwinCheck = field(default_factory=TwinCheck)
     estimator_check: EstimatorCheck = field(default_factory=EstimatorCheck)
     features: FeatureOptions = field(default_factory=FeatureOptions)

@@ -48,7 +48,7 @@ def _twin(name: str, radio: Radio, options: TwinOptions) -> Twin:
 def make_snapshots(config: Config, split: str, index: int, paths: xr.Dataset) -> xr.Dataset:
     """IQ of all snapshots of a group, (snapshot, sample, antenna), and the true candidate of each, ``truth``.
 
-    The true transmitter is drawn among the candidates with at least one path.
+    The true transmitter is drawn among the candidates with at least one path, unless the settings want all.
 
     Args:
         config: settings.
@@ -56,7 +56,7 @@ def make_snapshots(config: Config, split: str, index: int, paths: xr.Dataset) ->
         index: number of the group.
         paths: traced paths (candidate, path) of the group, from the store or :func:`trace_group`.
     """
-    heard = np.flatnonzero(paths.valid.any("path"))
+    heard = np.flatnonzero(paths.valid.any("path") | (not config.transmitter.heard))
     if len(heard) == 0:
         raise ValueError(f"Expected a candidate with a path in group {index} of {split}, got none")
     rngs = [groups.snapshot_rng(config, split, index, s) for s in range(groups.num_snapshots(config, split))]
@@ -69,8 +69,8 @@ def make_snapshots(config: Config, split: str, index: int, paths: xr.Dataset) ->
 def trace_offlist(config: Config, index: int, paths: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
     """Snapshots of transmitters anywhere in the free space of a group of ``eval_grid``, and their traced paths.
 
-    A transmitter is drawn again until it has a path. Beside ``iq`` the snapshots hold the ``position`` (snapshot, axis)
-    of each transmitter, and as ``truth`` the candidate nearest to it.
+    A transmitter is drawn again until it has a path, unless the settings want any. Beside ``iq`` the snapshots hold the
+    ``position`` (snapshot, axis) of each transmitter, and as ``truth`` the candidate nearest to it.
     """
     group = groups.draw(config, "eval_grid", index)
     count = groups.num_snapshots(config, "eval_grid")
@@ -81,7 +81,7 @@ def trace_offlist(config: Config, index: int, paths: xr.Dataset) -> tuple[xr.Dat
     while waiting:
         drawn = np.array([groups.draw_position(group.layout, group.pose, rngs[s]) for s in waiting])
         found = twin.trace(group.layout, group.pose, drawn)
-        heard = found.valid.any("path").values
+        heard = (found.valid.any("path") | (not config.transmitter.heard)).values
         for row, s in enumerate(waiting):
             position[s], traced[s] = drawn[row], found.isel(candidate=row).reset_coords(drop=True)
         waiting = [s for row, s in enumerate(waiting) if not heard[row]]
@@ -225,6 +225,7 @@ class Observations(Store):
         return {
             "library": self.library.numbers(),
             "num_snapshots": groups.num_snapshots(config, self.split),
+            "transmitter": dataclasses.asdict(config.transmitter),
             "radio": dataclasses.asdict(config.radio),
             "estimator": dataclasses.asdict(config.estimator),
             "recipes": {"observation": observation.RECIPE, "estimator": estimator.RECIPE},

@@ -23,7 +23,7 @@ def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | No
     Args:
         paths: ``aoa``, ``snr_db`` and ``valid`` (..., path), strongest first.
         num_paths: strongest paths that are used, K of the paper.
-        options: range of the SNR; the default one if missing.
+        options: range of the SNR and order of the paths; the default ones if missing.
 
     Returns:
         Array (..., 3 x ``num_paths``).
@@ -31,6 +31,10 @@ def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | No
     options = options or FeatureOptions()
     strongest = paths[["aoa", "snr_db", "valid"]].isel(path=slice(num_paths))
     aoa, snr, valid = (strongest[name].transpose(..., "path").values for name in ("aoa", "snr_db", "valid"))
+    if options.order == "angle":
+        # By the sine, which is all that a linear array sees; missing paths stay at the end
+        by_angle = np.argsort(np.where(valid, np.sin(aoa), np.inf), axis=-1, kind="stable")
+        aoa, snr, valid = (np.take_along_axis(values, by_angle, axis=-1) for values in (aoa, snr, valid))
     low, high = options.snr_range
     numbers = np.zeros((*valid.shape[:-1], num_paths, PER_PATH), dtype=np.float32)
     scaled = (np.clip(snr, low, high) - low) / (high - low)

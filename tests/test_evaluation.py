@@ -68,6 +68,18 @@ def test_off_list_transmitters_that_nobody_hears_are_drawn_again() -> None:
         assert true_paths.valid.any("path").all()
 
 
+def test_transmitters_that_nobody_hears_count_if_the_settings_want_them() -> None:
+    """Snapshots of noise alone: near outage, and no method knows more than what silence tells."""
+    changes = {"twin.evaluation": "image", "twin.max_depth": 0, "transmitter.heard": False}
+    config = locus.load_config("smoke", changes)
+    rows = [
+        evaluation.evaluate_group(config, "eval_grid", index, {"locus_dt": SCORERS["locus_dt"]}) for index in (0, 1)
+    ]
+    silent = np.isinf(xr.concat(rows, "snapshot").snr_db)
+    assert silent.any("snapshot").all(), "on the list and off it"
+    assert (xr.concat(rows, "snapshot").stratum.where(silent, 3) == 3).all()
+
+
 def test_groups_depend_on_their_index_alone(grid_rows: xr.Dataset) -> None:
     both = evaluation.evaluate_groups((0, 2), CONFIG.to_dict(), "eval_grid", SCORERS)
     xr.testing.assert_allclose(both.isel(snapshot=both.group == 1), grid_rows)

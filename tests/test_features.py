@@ -46,3 +46,20 @@ def test_an_undetected_path_is_not_seen() -> None:
     missed = seen.assign(valid=("path", [True, False]))
     assert (features(seen)[3:6] != 0).any()
     assert (features(missed)[3:6] == 0).all()
+
+
+def test_paths_can_be_ordered_by_angle_instead() -> None:
+    """From right to left as a linear array sees it: 2.5 rad, behind, has the sine of pi - 2.5 = 0.64."""
+    paths = path_set([0.9, -0.5, 2.5, 0.1], [20.0, 10.0, 0.0, -10.0], [True, True, True, False])
+    numbers = features(paths, 4, FeatureOptions(order="angle")).reshape(4, 3)
+    np.testing.assert_allclose(numbers[:3, 1], np.sin([-0.5, 2.5, 0.9]), rtol=1e-6)
+    np.testing.assert_allclose(numbers[:3, 2] * 60 - 30, [10.0, 0.0, 20.0], atol=1e-4)
+    assert (numbers[3] == 0).all()
+
+
+def test_the_strongest_are_kept_before_they_are_ordered_by_angle() -> None:
+    paths = path_set([0.9, -0.5, -1.0], [20.0, 10.0, 0.0], [True, True, True])
+    numbers = features(paths, 2, FeatureOptions(order="angle")).reshape(2, 3)
+    np.testing.assert_allclose(numbers[:, 1], np.sin([-0.5, 0.9]), rtol=1e-6)
+    with pytest.raises(ValueError, match=r"Expected 'features.order' in \['strength', 'angle'\], got 'delay'"):
+        FeatureOptions(order="delay")
