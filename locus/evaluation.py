@@ -193,7 +193,7 @@ class Rows:
             for block in todo:
                 start, stop = self._span(block)
                 spans = [(first, min(first + _TASK, stop)) for first in range(start, stop, _TASK)]
-                work = functools.partial(_task, config=config.to_dict(), split=self.split, scorers=scorers)
+                work = functools.partial(task, config=config.to_dict(), split=self.split, scorers=scorers)
                 parts = {}
                 for span, rows in cluster.each(workers() if workers else None, work, spans):
                     parts[span] = rows
@@ -249,5 +249,6 @@ def print_table(title: str, rows: xr.Dataset) -> None:
         )
 
 
-def _task(span: tuple[int, int], **arguments: Any) -> tuple[Callable[..., xr.Dataset], tuple[Any, ...]]:
+def task(span: tuple[int, int], **arguments: Any) -> tuple[Callable[..., xr.Dataset], tuple[Any, ...]]:
+    """What :func:`locus.cluster.each` is to do for some groups."""
     return functools.partial(evaluate_groups, **arguments), (span,)

@@ -14,7 +14,7 @@ from locus.observation import observe
 from locus.score import Method
 from locus.twin import make_twin
 
-RECIPE = 1
+RECIPE = 2
 
 _SPLIT = "eval_random"
 _TRACED = ["aoa", "delay", "gain", "valid"]
@@ -45,7 +45,7 @@ def moved(
     """What is left of the limits, and of LOCUS-DT, when the transmitter is not quite where its candidate is.
 
     The transmitters of the first groups of Eval Random each move by the same distances [m] in one direction of their
-    own, less than the clearance of candidates to walls; sync offset, phase and noise stay the same, and so does the
+    own, in which they meet no wall; sync offset, phase and noise stay the same, and so does the
     list, the first ``num_candidates`` of the group's. All are traced with the exact image twin, so that moving is all
     that changes.
 
@@ -75,12 +75,16 @@ def _moved_rows(
     paths = twin.trace(layout, pose, candidates)
     heard = np.flatnonzero(paths.valid.any("path"))
     count = groups.num_snapshots(config, _SPLIT)
-    angle = rng.uniform(0, 2 * np.pi, count)
-    direction = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    direction = np.full((count, 2), np.nan)
     logs = []
     for distance in distances:
         rngs = [groups.snapshot_rng(config, _SPLIT, index, s) for s in range(count)]
         truth = np.array([one.choice(heard) for one in rngs])
+        while (blocked := np.isnan(direction[:, 0])).any():
+            angle = rng.uniform(0, 2 * np.pi, blocked.sum())
+            drawn = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+            free = layout.is_free(candidates[truth[blocked]] + max(distances) * drawn, clearance=0.0)
+            direction[np.flatnonzero(blocked)[free]] = drawn[free]
         there = twin.trace(layout, pose, candidates[truth] + distance * direction)[_TRACED].reset_coords(drop=True)
         snapshots = observe(there.rename(candidate="snapshot"), rngs, config.radio)
         posteriors = {

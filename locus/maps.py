@@ -40,6 +40,11 @@ class Task(NamedTuple):
     maps: dict[str, xr.DataArray]
     """By method: log posterior over the map's largest [nat], (snapshot, candidate), candidates on a grid."""
 
+    @property
+    def num_snapshots(self) -> int:
+        """Snapshots of the group."""
+        return int(self.snapshots.sizes["snapshot"])
+
     def true_position(self, snapshot: int) -> tuple[float, float]:
         """Where the transmitter of a snapshot is [m]."""
         true = self.paths.isel(candidate=int(self.snapshots.truth[snapshot]))

@@ -151,16 +151,21 @@ def by(rows: xr.Dataset, key: str, num_candidates: int, rng: Generator, num_resa
 
     A bin without snapshots has NaN for its loss; one that a single layout fills has NaN for its interval.
     """
+    picks = binned(rows, key)
+    bins = [summary(pick, num_candidates, rng, num_resamples) for pick in picks.values()]
+    dim = xr.DataArray(list(picks), dims="bin", name="bin")
+    return xr.concat(bins, dim, data_vars="all", coords="minimal", compat="override", join="exact")
+
+
+def binned(rows: xr.Dataset, key: str) -> dict[str, xr.Dataset]:
+    """Rows of each bin of ``stratum`` or of ``snr_db``, by the bin's name; some may be empty."""
     if key not in ("stratum", "snr_db") or key not in rows.coords:
         raise ValueError(f"Expected 'key' in ['stratum', 'snr_db'] and in 'rows', got {key!r}")
     values, labels = rows[key].values, STRATA if key == "stratum" else _SNR_LABELS
     if np.isnan(values).any() or (key == "stratum" and not np.isin(values, range(len(STRATA))).all()):
         raise ValueError(f"Expected 'rows.{key}' without NaN and codes in [0, {len(STRATA)}), got {values}")
     codes = values if key == "stratum" else np.digitize(values, SNR_EDGES)
-    picks = [rows.isel(snapshot=codes == code) for code in range(len(labels))]
-    bins = [summary(pick, num_candidates, rng, num_resamples) for pick in picks]
-    dim = xr.DataArray(list(labels), dims="bin", name="bin")
-    return xr.concat(bins, dim, data_vars="all", coords="minimal", compat="override", join="exact")
+    return {label: rows.isel(snapshot=codes == code) for code, label in enumerate(labels)}
 
 
 def coverage(

@@ -42,9 +42,12 @@ def chapter_step(run: Run, source: Path) -> Step:
 
 
 def kept_steps(run: Run) -> list[Step]:
-    """What a run keeps and chapters open: weights and results."""
+    """What a run keeps and chapters open: weights and results; the paper's also how much each reading matters."""
     weights = [steps.weights_step(run, method) for method in methods.METHODS]
-    return [*weights, *steps.rows_steps(run), steps.table_step(run), steps.witness_step(run)]
+    results = [steps.table_step(run), steps.other_twin_step(run), steps.witness_step(run)]
+    if run.name == "paper":
+        results.append(steps.sensitivity_step(run))
+    return [*weights, *steps.rows_steps(run), *results]
 
 
 def all_steps(run: Run, only: str | None = None) -> list[Step]:
@@ -91,7 +94,7 @@ def reproduce(
         for number, step in enumerate(everything, 1):
             label = f"[{number}/{len(everything)}] {step.name}"
             if step.name not in due:
-                print(f"{label}: {_state(step)}", flush=True)
+                print(f"{label}: {_state(step, everything, due)}", flush=True)
                 continue
             start = time.perf_counter()
             step.make(workers)
@@ -115,7 +118,7 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
     total, disk = 0.0, 0
     for step in everything:
         if step.name not in due:
-            yield f"{step.name}: {_state(step)}"
+            yield f"{step.name}: {_state(step, everything, due)}"
             continue
         measured = before.get(step.name, {})
         same = measured.get("hash") == step.hash()
@@ -152,9 +155,10 @@ def _due(everything: list[Step], force: bool) -> set[str]:
     return {step.name for step in steps.due(kept, {step.name for step in kept} if force else set())}
 
 
-def _state(step: Step) -> str:
-    """Of a step that is not due. A store is not looked into: checksums of gigabytes would take their time."""
-    return "not needed, as all that is made from it is fresh" if step.is_store else "fresh"
+def _state(step: Step, everything: list[Step], due: set[str]) -> str:
+    """Of a step that is not due. Stores are only looked into where they are needed: checksums take their time."""
+    needed = any(step.name in (need.name for need in other.needs) for other in everything if other.name in due)
+    return "fresh" if needed or not step.is_store else "not needed, as all that is made from it is fresh"
 
 
 def machine() -> dict[str, Any]:

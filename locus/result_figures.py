@@ -33,7 +33,7 @@ _SMALL = 0.55  # size of markers in small panels
 
 def tasks_figure(tasks: Sequence[Task], num_snapshots: int = 6) -> Figure:
     """The paper's Fig. 2: a row for each task; first the room, then LOCUS-DT's maps of its first snapshots."""
-    shape = (len(tasks), 1 + num_snapshots)
+    shape = (len(tasks), 1 + min(num_snapshots, tasks[0].num_snapshots))
     figure, panels = plt.subplots(
         *shape, figsize=(1.5 * shape[1], 1.62 * shape[0]), layout="constrained", squeeze=False
     )
@@ -53,7 +53,7 @@ def tasks_figure(tasks: Sequence[Task], num_snapshots: int = 6) -> Figure:
 
 def methods_figure(task: Task, num_snapshots: int = 6) -> Figure:
     """The paper's Fig. 3 for one task: a row for each method, a column for each snapshot."""
-    shape = (len(task.maps), num_snapshots)
+    shape = (len(task.maps), min(num_snapshots, task.num_snapshots))
     figure, panels = plt.subplots(
         *shape, figsize=(1.5 * shape[1] + 0.3, 1.5 * shape[0] + 0.6), layout="constrained", squeeze=False
     )

@@ -72,11 +72,15 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
 
 
 def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
-    """By kind of channel: how often, and of one method the coverage of its 90 % sets, its error and its area."""
+    """By kind of channel and by SNR: how often, and of one method the coverage of its 90 % sets, error and area."""
     own = rows.sel({"method": [method]})
+    kinds = {"channel": "stratum", "strongest path": "snr_db"}
+    return pd.concat({title: _bins_frame(metrics.binned(own, key)) for title, key in kinds.items()})
+
+
+def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     lines = {}
-    for code, name in enumerate(metrics.STRATA):
-        part = own.isel(snapshot=(rows.stratum == code).values)
+    for name, part in bins.items():
         if not part.sizes["snapshot"]:
             continue
         halves = [

@@ -20,7 +20,9 @@ from locus.config import Config
 from locus.dataset import Library, Observations
 from locus.evaluation import EVALUATIONS, Rows
 from locus.journal import StoreError
+from locus.other_twin import OtherTwin
 from locus.run import Run
+from locus.sensitivity import SEEDS, Sensitivity, variants
 from locus.store import Store
 from locus.table import Table
 from locus.weights import Weights
@@ -125,6 +127,35 @@ def witness_step(run: Run) -> Step:
         needs,
         outputs=lambda: [witness.path],
         seconds=lambda _: 20.0,
+    )
+
+
+def other_twin_step(run: Run) -> Step:
+    """The first evaluation groups, traced with the other twin."""
+    other = OtherTwin(run)
+    needs = (weights_step(run, "locus_dt"), *(rows_step(run, split) for split in ("eval_random", "eval_grid")))
+    return Step(
+        "results/other_twin",
+        other.hash,
+        other.fresh,
+        other.make,
+        needs,
+        outputs=lambda: [other.path],
+        seconds=lambda workers: 30.0 / workers,
+    )
+
+
+def sensitivity_step(run: Run) -> Step:
+    """How much each reading of the paper matters: many small runs of their own."""
+    sensitivity = Sensitivity(run)
+    count = len(variants()) * len(SEEDS)
+    return Step(
+        "results/sensitivity",
+        sensitivity.hash,
+        sensitivity.fresh,
+        sensitivity.make,
+        outputs=lambda: [sensitivity.path],
+        seconds=lambda workers: 80.0 * count / workers,
     )
 
 

@@ -105,8 +105,8 @@ class Store(ABC):
         finished = self._journal.finished().keys() - self._journal.damaged().keys()
         return [block for block in range(self.num_blocks) if block not in finished]
 
-    def build(self, workers: Callable[[], Client]) -> None:
-        """Compute what is missing and write it here; ``workers`` gives the Dask client when there is work.
+    def build(self, workers: Callable[[], Client | None]) -> None:
+        """Compute what is missing and write it here; ``workers`` gives the Dask client, if any, when there is work.
 
         Raises:
             StoreError: another process builds this store, it holds something else, or the disk is too small.

@@ -12,7 +12,7 @@
 #     language: python
 #     name: python3
 #   locus:
-#     needs: [models/locus_dt, models/gauss_cart, models/gauss_polar, models/gmm_cart, results/eval_random, results/eval_grid, results/table]
+#     needs: [models/locus_dt, models/gauss_cart, models/gauss_polar, models/gmm_cart, results/eval_random, results/eval_grid, results/table, results/other_twin]
 #     reads: [seed, room, radio, twin, estimator, features, training.num_layouts, evaluation]
 #     recipes: [layout, twin, observation, estimator, features, score, baselines, metrics, limit, maps, limit_checks, paper]
 # ---
@@ -42,8 +42,9 @@ import locus
 from locus import limit_checks, maps, methods, metrics, result_figures
 from locus.estimator import threshold
 from locus.evaluation import EVALUATIONS, LIMITS, Rows
+from locus.other_twin import OtherTwin
 from locus.paper import printed
-from locus.result_tables import compare, compare_frame, quantiles_frame, results_frame, strata_frame
+from locus.result_tables import compare, compare_frame, quantiles_frame, results_frame, strata_frame, with_interval
 from locus.table import TITLES, Table
 
 opened = locus.open_run(run)
@@ -132,6 +133,15 @@ difference = compared["random"].difference
 glue("to_limit", float(difference[TITLES["locus_dt"], TITLES["bayes_limit"]]), display=False)
 glue("to_blind", float(difference[TITLES["locus_dt"], TITLES["blind_limit"]]), display=False)
 glue("between_limits", float(difference[TITLES["blind_limit"], TITLES["bayes_limit"]]), display=False)
+twins = OtherTwin(opened)
+glue("train_twin", config.twin.train, display=False)
+for key, name in zip(("evaluation_twin", "other_twin"), twins.twins, strict=True):
+    glue(key, name, display=False)
+glue("twin_layouts", len(np.unique(twins.open().group)), display=False)
+for name in ("random", "grid"):
+    change = twins.difference(name)
+    ends = [float(change[f"difference{end}"]) for end in ("", "_low", "_high")]
+    glue(f"twin_{name}", with_interval(ends, "+.3f"), display=False)
 
 # %% [markdown]
 # *Loss of the method on the left less that of the one beside it, in nats: negative where the first is better. Whole rooms are resampled, the same ones for both.*
@@ -139,6 +149,10 @@ glue("between_limits", float(difference[TITLES["blind_limit"], TITLES["bayes_lim
 # LOCUS-DT is better than a baseline, with the whole interval below zero, in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Nothing may beat the Bayes limit
 # where its assumptions hold, and if something did, the limit would be computed wrongly: of {glue:text}`limit_comparisons` comparisons with it {glue:text}`limit_above` have their whole interval
 # above zero and {glue:text}`limit_beaten` below. From LOCUS-DT to the Bayes limit there are {glue:text}`to_limit:.2f` nats on Eval Random, to the blind one {glue:text}`to_blind:.2f`.
+#
+# Who traced the paths? Those of the training rooms the {glue:text}`train_twin` twin did, those of the rooms of this chapter the {glue:text}`evaluation_twin` twin. Were they
+# interchangeable? Traced by the {glue:text}`other_twin` twin instead, with the same weights, rooms and noise, the loss of LOCUS-DT on the first {glue:text}`twin_layouts` rooms changes by
+# {glue:text}`twin_random` nats on Eval Random and by {glue:text}`twin_grid` on Eval Grid: differences on the same snapshots, with their intervals.
 #
 # ## Maps
 #
@@ -263,7 +277,7 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
 # {glue:text}`outage_share:.0f` % of the snapshots are near outage; of that tenth of all snapshots in which LOCUS-DT finds the truth least probable, {glue:text}`outage_share_worst:.0f` % are. Near
 # outage its loss is {glue:text}`outage_loss:.2f` nats and the Bayes limit's {glue:text}`outage_limit:.2f`. Silence, too, can rule out places. With line of sight they are {glue:text}`sight_loss:.2f` and {glue:text}`sight_limit:.2f`.
 #
-# One such case, chosen by a rule: the lowest probability of the truth among the first 200 snapshots of Eval Random.
+# One such case, chosen by a rule: the lowest probability of the truth among the first 200 snapshots of Eval Random, or all if there are fewer.
 
 # %% mystnb={"image": {"alt": "Left: posterior map of the worst snapshot. Right: angle and SNR of the observed paths, of the true candidate's and of the most probable candidate's"}} tags=["hide-input"]
 row, group, snapshot = maps.worst(rows["random"], "locus_dt", 200)

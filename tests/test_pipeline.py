@@ -6,12 +6,15 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import locus
 from locus import pipeline, steps, witness
 from locus.cli import main
+from locus.evaluation import Rows
 from locus.netcdf import load
+from locus.other_twin import OtherTwin
 
 TINY = {
     "twin.evaluation": "image",
@@ -49,6 +52,7 @@ KEPT = [
     "results/eval_random",
     "results/eval_grid",
     "results/table",
+    "results/other_twin",
     "results/witness",
 ]
 
@@ -106,12 +110,14 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     everything = ["candidates/train", "observations/train", *KEPT]
     assert due(run(training__learning_rate=1e-3)) == [
         "models/locus_dt", "results/test", "results/eval_random", "results/eval_grid", "results/table",
-        "results/witness", "notebooks/02_score",
+        "results/other_twin", "results/witness", "notebooks/02_score",
     ]  # fmt: skip
-    assert due(run(training__baseline_learning_rate=1e-3)) == KEPT[1:]
+    assert due(run(training__baseline_learning_rate=1e-3)) == [
+        name for name in KEPT[1:] if name != "results/other_twin"
+    ]
     assert due(run(estimator__false_alarm=0.1)) == [*everything[1:], "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*everything, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == ["results/eval_random", "results/eval_grid", "results/table"]
+    assert due(run(evaluation__num_layouts=6)) == KEPT[5:9]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
 
@@ -119,8 +125,8 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("metrics", KEPT[4:8]),
-        ("baselines", KEPT[1:]),
+        ("metrics", KEPT[4:9]),
+        ("baselines", [name for name in KEPT[1:] if name != "results/other_twin"]),
         ("score", [*KEPT, "notebooks/02_score"]),
         ("limit", ["results/eval_random", "results/eval_grid", "results/table"]),
         ("observation", ["observations/train", *KEPT, "notebooks/02_score"]),
@@ -171,7 +177,7 @@ def test_a_stale_store_is_made_anew(copy: Path) -> None:
 def test_force_makes_all_but_stores_again(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(pipeline.dry_run(run(), force=True))
     assert sum("to make" in line for line in lines) == len(KEPT) + 2
-    assert sum(": not needed" in line for line in lines) == 2
+    assert sum(line.endswith("train: fresh") for line in lines) == 2, "stores are there, and are used"
     pipeline.reproduce(run(), "01", force=True)
     assert "notebooks/01_room: computed" in capsys.readouterr().out
 
@@ -183,7 +189,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(copy: Path, capsys: py
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("candidates/train: to make, about ")
     assert "GiB" in printed[0]
-    assert printed[-1].startswith("other: 13 of 13 steps, about ")
+    assert printed[-1].startswith("other: 14 of 14 steps, about ")
     assert sorted((copy / "data").rglob("*")) == before
 
 
@@ -214,7 +220,7 @@ def test_runs_are_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["run", "profile", "size", "fresh"]
     assert line.split()[:2] == ["tiny", "smoke"]
-    assert line.endswith("11 of 11 steps")
+    assert line.endswith("12 of 12 steps")
 
 
 def test_a_run_may_not_take_a_profiles_name(copy: Path) -> None:
@@ -222,6 +228,21 @@ def test_a_run_may_not_take_a_profiles_name(copy: Path) -> None:
         locus.open_run("smoke", None, "quick")
     with pytest.raises(ValueError, match=r"Expected 'run' of letters, .* got '\.\./x'"):
         locus.open_run("smoke", None, "../x")
+
+
+def test_the_other_twin_is_compared_on_the_same_snapshots(copy: Path) -> None:
+    """The twins agree path by path, so that nearly every snapshot gets the same posterior from both."""
+    other = OtherTwin(run())
+    data = other.open()
+    assert set(other.twins) == {"image", "sionna"}
+    assert list(data.method.values) == list(other.twins)
+    stored = Rows(run(), "eval_random").open("random").log_posterior.sel({"method": "locus_dt"})
+    np.testing.assert_array_equal(data.random.sel({"method": other.twins[0]}), stored)
+    for name in ("random", "grid"):
+        own, theirs = data[name].values.T
+        assert np.median(np.abs(own - theirs)) < 1e-3
+        assert (own != theirs).any(), "traced again, by the other one"
+        assert float(other.difference(name).difference) == pytest.approx((own - theirs).mean(), abs=1e-6)
 
 
 class TestWitness:

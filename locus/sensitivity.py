@@ -1,0 +1,191 @@
+"""Sensitivities: readings of the paper in; how much L and R move when one is read otherwise, with intervals, out.
+
+Every reading is trained and evaluated anew, in small runs of the profile ``sensitivity`` with three seeds each.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import yaml
+from distributed import Client
+from tqdm import tqdm
+
+from locus import cluster, netcdf
+from locus.bootstrap import described, means, resample, with_interval
+from locus.dataset import Library, Observations
+from locus.evaluation import EVALUATIONS, Rows
+from locus.run import Run, data_root, fingerprint, open_run, versions
+from locus.weights import Weights
+
+PROFILE = "sensitivity"
+SEEDS = (0, 1, 2)
+SPLITS = ("eval_random", "eval_grid")
+SHOWN = ("random", "grid", "grid_offlist")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A place where the paper leaves room. The first of its values is the chosen one."""
+
+    name: str
+    title: str
+    paper: str
+    """What the paper says."""
+    here: str
+    """What is chosen here."""
+    values: dict[str, Any]
+    setting: str | None = None
+    """Setting that the values are of; without one they are evaluations."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to read the paper, all else being as chosen."""
+
+    reading: str
+    label: str
+    changes: tuple[tuple[str, Any], ...] = ()
+
+    def runs(self) -> list[Run]:
+        """Its runs, one a seed."""
+        return [open_run(PROFILE, {**dict(self.changes), "seed": seed}) for seed in SEEDS]
+
+
+def readings() -> list[Reading]:
+    """All of ``readings.yml``."""
+    text = (resources.files("locus") / "readings.yml").read_text(encoding="utf-8")
+    return [Reading(**one) for one in yaml.safe_load(text)]
+
+
+def variants() -> list[Variant]:
+    """The chosen reading, and then every other value of every setting."""
+    others = [
+        Variant(reading.name, label, ((reading.setting, value),))
+        for reading in readings()
+        if reading.setting
+        for label, value in list(reading.values.items())[1:]
+    ]
+    return [Variant("chosen", "chosen"), *others]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """``results/sensitivity.nc`` of a run: a row for each variant, (variant, evaluation)."""
+
+    run: Run
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.run.results / "sensitivity.nc"
+
+    def recipe(self) -> dict[str, Any]:
+        """All that the file depends on."""
+        return {
+            f"{one.reading}: {one.label}": [_rows(run, split).hash() for run in one.runs() for split in SPLITS]
+            for one in variants()
+        }
+
+    def hash(self) -> str:
+        """Short name of the recipe."""
+        return fingerprint(self.recipe())
+
+    def fresh(self) -> bool:
+        """Whether the file is there and is what would be made now."""
+        return netcdf.hash_of(self.path) == self.hash()
+
+    def make(self, workers: Callable[[], Client]) -> None:
+        """Train and evaluate every variant, one worker a run; what is fresh is not made again."""
+        runs = [run for one in variants() for run in one.runs()]
+        due = [run for run in runs if not all(_rows(run, split).fresh() for split in SPLITS)]
+        work = functools.partial(_task, data=str(data_root()))
+        with tqdm(total=len(runs), initial=len(runs) - len(due), desc="sensitivity", unit="run") as bar:
+            for run in due:
+                run.save()
+            for _ in cluster.each(workers(), work, [run.name for run in due]):
+                bar.update()
+        netcdf.save(self.path, compare(), {"hash": self.hash(), "versions": str(versions())})
+
+    def open(self) -> xr.Dataset:
+        """What :func:`compare` found."""
+        return netcdf.load(self.path)
+
+
+def make_run(name: str, data: str) -> None:
+    """All that a small run needs: what a worker does. Its stores are removed when nothing needs them any more."""
+    os.environ["LOCUS_DATA"] = data
+    run = open_run(name)
+    weights = Weights(run, "locus_dt")
+    stores = (Library(run, "train"), Observations(run, "train"))
+    if not weights.fresh():
+        for store in stores:
+            if store.path.exists():  # of a run that was interrupted
+                store.remove()
+            store.build(lambda: None)
+        weights.make()
+    for split in SPLITS:
+        _rows(run, split).make(None)
+    for store in stores:
+        if store.path.exists():
+            store.remove()
+
+
+def compare() -> xr.Dataset:
+    """Loss of every variant, and by how much it differs from the chosen reading's, seeds taken together.
+
+    Returns:
+        Dataset (variant, evaluation): ``loss`` and ``difference`` [nat], ``ratio`` and ``ratio_difference``, each with
+        ``_low`` and ``_high``; ``difference_of_seed`` (variant, evaluation, seed). Group g of seed s is resampled
+        together with group g of the same seed of the chosen reading.
+    """
+    found = {(one.reading, one.label): [_losses(one, name) for name in SHOWN] for one in variants()}
+    chosen = found["chosen", "chosen"]
+    columns = [
+        xr.concat([_row(own, base) for own, base in zip(losses, chosen, strict=True)], "evaluation")
+        for losses in found.values()
+    ]
+    data = xr.concat(columns, "variant")
+    names = xr.DataArray([f"{reading}: {label}" for reading, label in found], dims="variant")
+    return data.assign_coords(variant=names, evaluation=list(SHOWN), seed=list(SEEDS))
+
+
+def _losses(variant: Variant, evaluation: str) -> tuple[np.ndarray[Any, Any], int]:
+    """Mean adjusted loss of every group, (seed, group), and the number of candidates."""
+    tables = [_rows(run, EVALUATIONS[evaluation]).open(evaluation) for run in variant.runs()]
+    count = int(tables[0].attrs["num_candidates"])
+    means_of = [(-one.log_posterior - np.log(count)).isel(method=0).groupby("group").mean().values for one in tables]
+    return np.stack(means_of), count
+
+
+def _row(own: tuple[np.ndarray[Any, Any], int], base: tuple[np.ndarray[Any, Any], int]) -> xr.Dataset:
+    (losses, count), (chosen, _) = own, base
+    both = np.stack([losses.ravel(), losses.ravel() - chosen.ravel()], axis=1)
+    index, weights = resample(np.arange(len(both)), len(both), np.random.default_rng(0), 2000)
+    draws = means(both, index, weights)
+    scale = -1 / np.log(count)
+    return xr.Dataset(
+        {
+            **with_interval("loss", (), draws[:, 0], "nat", "adjusted loss"),
+            **with_interval("ratio", (), scale * draws[:, 0], "1", "share of the largest possible log gain"),
+            **with_interval("difference", (), draws[:, 1], "nat", "loss less that of the chosen reading"),
+            **with_interval("ratio_difference", (), scale * draws[:, 1], "1", "ratio less that of the chosen reading"),
+            "difference_of_seed": ("seed", *described((losses - chosen).mean(axis=1), "nat", "difference of a seed")),
+        }
+    )
+
+
+def _rows(run: Run, split: str) -> Rows:
+    return Rows(run, split, ("locus_dt",))
+
+
+def _task(name: str, data: str) -> tuple[Callable[..., None], tuple[str, str]]:
+    return make_run, (name, data)
