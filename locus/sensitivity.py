@@ -28,8 +28,8 @@ from locus.weights import Weights
 
 PROFILE = "sensitivity"
 SEEDS = (0, 1, 2)
-SPLITS = ("eval_random", "eval_grid")
-SHOWN = ("random", "grid", "grid_offlist")
+SHOWN = "random"
+"""Evaluation on which settings are compared; readings that are evaluations use those of the chosen settings."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ class Variant:
         """Its runs, one a seed."""
         return [open_run(PROFILE, {**dict(self.changes), "seed": seed}) for seed in SEEDS]
 
+    def splits(self) -> tuple[str, ...]:
+        """Splits that it is evaluated on."""
+        return ("eval_random", "eval_grid") if self.reading == "chosen" else ("eval_random",)
+
 
 def readings() -> list[Reading]:
     """All of ``readings.yml``."""
@@ -79,7 +83,7 @@ def variants() -> list[Variant]:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """``results/sensitivity.nc`` of a run: a row for each variant, (variant, evaluation)."""
+    """``results/sensitivity.nc`` of a run: a row for each other reading."""
 
     run: Run
 
@@ -91,7 +95,7 @@ class Sensitivity:
     def recipe(self) -> dict[str, Any]:
         """All that the file depends on."""
         return {
-            f"{one.reading}: {one.label}": [_rows(run, split).hash() for run in one.runs() for split in SPLITS]
+            f"{one.reading}: {one.label}": [_rows(run, split).hash() for run in one.runs() for split in one.splits()]
             for one in variants()
         }
 
@@ -105,13 +109,13 @@ class Sensitivity:
 
     def make(self, workers: Callable[[], Client]) -> None:
         """Train and evaluate every variant, one worker a run; what is fresh is not made again."""
-        runs = [run for one in variants() for run in one.runs()]
-        due = [run for run in runs if not all(_rows(run, split).fresh() for split in SPLITS)]
+        runs = [(run, one.splits()) for one in variants() for run in one.runs()]
+        due = [(run, splits) for run, splits in runs if not all(_rows(run, split).fresh() for split in splits)]
         work = functools.partial(_task, data=str(data_root()))
         with tqdm(total=len(runs), initial=len(runs) - len(due), desc="sensitivity", unit="run") as bar:
-            for run in due:
+            for run, _ in due:
                 run.save()
-            for _ in cluster.each(workers(), work, [run.name for run in due]):
+            for _ in cluster.each(workers(), work, [(run.name, splits) for run, splits in due]):
                 bar.update()
         netcdf.save(self.path, compare(), {"hash": self.hash(), "versions": str(versions())})
 
@@ -120,7 +124,7 @@ class Sensitivity:
         return netcdf.load(self.path)
 
 
-def make_run(name: str, data: str) -> None:
+def make_run(name: str, splits: tuple[str, ...], data: str) -> None:
     """All that a small run needs: what a worker does. Its stores are removed when nothing needs them any more."""
     os.environ["LOCUS_DATA"] = data
     run = open_run(name)
@@ -132,7 +136,7 @@ def make_run(name: str, data: str) -> None:
                 store.remove()
             store.build(lambda: None)
         weights.make()
-    for split in SPLITS:
+    for split in splits:
         _rows(run, split).make(None)
     for store in stores:
         if store.path.exists():
@@ -140,22 +144,24 @@ def make_run(name: str, data: str) -> None:
 
 
 def compare() -> xr.Dataset:
-    """Loss of every variant, and by how much it differs from the chosen reading's, seeds taken together.
+    """Loss of every other reading, and by how much it differs from the chosen one's, seeds taken together.
 
     Returns:
-        Dataset (variant, evaluation): ``loss`` and ``difference`` [nat], ``ratio`` and ``ratio_difference``, each with
-        ``_low`` and ``_high``; ``difference_of_seed`` (variant, evaluation, seed). Group g of seed s is resampled
-        together with group g of the same seed of the chosen reading.
+        Dataset (variant): ``loss`` and ``difference`` [nat], ``ratio`` and ``ratio_difference``, each with ``_low`` and
+        ``_high``; ``difference_of_seed`` (variant, seed). The first variant is the chosen reading itself. Group g of a
+        seed is resampled together with group g of the same seed of the chosen reading.
     """
-    found = {(one.reading, one.label): [_losses(one, name) for name in SHOWN] for one in variants()}
-    chosen = found["chosen", "chosen"]
-    columns = [
-        xr.concat([_row(own, base) for own, base in zip(losses, chosen, strict=True)], "evaluation")
-        for losses in found.values()
-    ]
-    data = xr.concat(columns, "variant")
-    names = xr.DataArray([f"{reading}: {label}" for reading, label in found], dims="variant")
-    return data.assign_coords(variant=names, evaluation=list(SHOWN), seed=list(SEEDS))
+    chosen, *others = variants()
+    base = _losses(chosen, SHOWN)
+    found = {"chosen: chosen": _row(base, base)}
+    for one in others:
+        found[f"{one.reading}: {one.label}"] = _row(_losses(one, SHOWN), base)
+    for reading in readings():
+        if reading.setting is None:
+            own, *rest = reading.values.items()
+            for label, evaluation in rest:
+                found[f"{reading.name}: {label}"] = _row(_losses(chosen, evaluation), _losses(chosen, own[1]))
+    return xr.concat(list(found.values()), "variant").assign_coords(variant=list(found), seed=list(SEEDS))
 
 
 def _losses(variant: Variant, evaluation: str) -> tuple[np.ndarray[Any, Any], int]:
@@ -187,5 +193,5 @@ def _rows(run: Run, split: str) -> Rows:
     return Rows(run, split, ("locus_dt",))
 
 
-def _task(name: str, data: str) -> tuple[Callable[..., None], tuple[str, str]]:
-    return make_run, (name, data)
+def _task(item: tuple[str, tuple[str, ...]], data: str) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    return make_run, (*item, data)

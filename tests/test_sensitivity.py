@@ -69,24 +69,30 @@ def test_differences_are_those_of_the_same_groups(small: Path, monkeypatch: pyte
     one = Sensitivity(locus.open_run("smoke"))
     assert one.fresh()
     data = one.open()
-    assert list(data.variant.values) == ["chosen: chosen", "depth: 0"]
+    assert list(data.variant.values) == ["chosen: chosen", "depth: 0", "list: off the list"]
     losses = [
         [-np.log(50) - Rows(run, "eval_random", ("locus_dt",)).open("random").log_posterior.values.mean()
          for run in variant.runs()]
         for variant in sensitivity.variants()
     ]  # fmt: skip
-    random = data.sel(evaluation="random")
-    np.testing.assert_allclose(random.loss, np.mean(losses, axis=1), atol=1e-5)
-    np.testing.assert_allclose(random.ratio, -random.loss / np.log(50), atol=1e-6)
-    np.testing.assert_allclose(random.difference_of_seed[1], np.subtract(losses[1], losses[0]), atol=1e-5)
-    np.testing.assert_allclose(random.difference[1], np.subtract(losses[1], losses[0]).mean(), atol=1e-5)
-    assert (random.difference[0] == 0) & (random.difference_low[0] == 0)
-    assert random.difference_low[1] <= random.difference[1] <= random.difference_high[1]
+    both = data.isel(variant=slice(2))
+    np.testing.assert_allclose(both.loss, np.mean(losses, axis=1), atol=1e-5)
+    np.testing.assert_allclose(both.ratio, -both.loss / np.log(50), atol=1e-6)
+    np.testing.assert_allclose(both.difference_of_seed[1], np.subtract(losses[1], losses[0]), atol=1e-5)
+    np.testing.assert_allclose(both.difference[1], np.subtract(losses[1], losses[0]).mean(), atol=1e-5)
+    assert (both.difference[0] == 0) & (both.difference_low[0] == 0)
+    assert both.difference_low[1] <= both.difference[1] <= both.difference_high[1]
+    on, off = (
+        np.mean([Rows(run, "eval_grid", ("locus_dt",)).open(name).log_posterior.values.mean()
+                 for run in sensitivity.variants()[0].runs()])
+        for name in ("grid", "grid_offlist")
+    )  # fmt: skip
+    np.testing.assert_allclose(data.difference[2], on - off, atol=1e-5)
 
 
 def test_large_stores_are_gone_and_small_results_stay(small: Path) -> None:
     assert not list(small.glob("*/candidates/*.zarr"))
-    assert len(list(small.glob("*/results/*.nc"))) == 4 * 3 + 1
+    assert len(list(small.glob("*/results/*.nc"))) == 2 * 3 + 2 * 1 + 1
 
 
 def test_what_is_fresh_is_not_made_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

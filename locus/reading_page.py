@@ -1,0 +1,56 @@
+"""The page `reading the paper`: readings and how much they matter in, rows for its template and a figure out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from locus.result_tables import with_interval
+from locus.sensitivity import Reading, readings
+
+
+def values(data: xr.Dataset) -> dict[str, Any]:
+    """What the template takes: readings with the measured effect of each other value, and the chosen reading's R."""
+    return {
+        "readings": [{"reading": one, "rows": _rows(one, data)} for one in readings()],
+        "chosen": _percent(data.sel(variant="chosen: chosen"), "ratio"),
+        "num_seeds": data.sizes["seed"],
+    }
+
+
+def sensitivity_figure(data: xr.Dataset) -> Figure:
+    """Change of R with its interval for every other value of every reading, and of each seed by itself."""
+    lines = [(one, label) for one in readings() for label in list(one.values)[1:]]
+    figure, axes = plt.subplots(figsize=(7.0, 0.27 * len(lines) + 1.0), layout="constrained")
+    for height, (reading, label) in enumerate(reversed(lines)):
+        row = 100 * data.sel(variant=f"{reading.name}: {label}")
+        change = float(row.ratio_difference)
+        ends = [[abs(change - float(row[f"ratio_difference{end}"]))] for end in ("_low", "_high")]
+        axes.errorbar(change, height, xerr=ends, fmt="o", color="#0072B2", capsize=3, markersize=5)
+        of_seeds = row.difference_of_seed * float(row.ratio_difference / row.difference)
+        axes.plot(of_seeds, np.full(row.sizes["seed"], height), "|", color="0.35", zorder=3)
+        if label == list(reading.values)[1]:
+            axes.axhline(height + 0.5, color="0.85", linewidth=0.8)
+    names = [f"{reading.title}: {label}" for reading, label in reversed(lines)]
+    axes.set_yticks(range(len(lines)), names, fontsize="small")
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set(xlabel="change of R against the chosen reading [percentage points]", ylim=(-0.7, len(lines) - 0.3))
+    axes.grid(axis="x", alpha=0.3)
+    return figure
+
+
+def _rows(reading: Reading, data: xr.Dataset) -> list[dict[str, str]]:
+    found = {label: data.sel(variant=f"{reading.name}: {label}") for label in list(reading.values)[1:]}
+    return [
+        {"label": label, "ratio": _percent(row, "ratio"), "change": _percent(row, "ratio_difference")}
+        for label, row in found.items()
+    ]
+
+
+def _percent(row: xr.Dataset, name: str) -> str:
+    form = "+.1f" if name.endswith("difference") else ".1f"
+    return with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
