@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 Float = NDArray[np.float32]
 
+_ROWS = 192
+"""Pairs that one matrix product takes: few enough for OpenBLAS to stay on the thread that calls it."""
+
 
 @numba.njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True)  # type: ignore[untyped-decorator]
 def _loss(
@@ -41,7 +44,9 @@ def _loss(
     num_snapshots, width = conditions.shape[1], len(offset)
     scale = 1.0 / (num_groups * num_snapshots)
     for g in numba.prange(num_groups):
-        twin = np.dot(candidates[g], from_twin.T)
+        twin = np.empty((num_candidates, width), dtype=np.float32)
+        for start in range(0, num_candidates, _ROWS):
+            np.dot(candidates[g, start : start + _ROWS], from_twin.T, twin[start : start + _ROWS])
         truth = np.dot(truths[g], from_twin.T)
         observed = np.dot(conditions[g], from_observation.T) + offset
         d_twin, d_truth, d_observed = np.zeros_like(twin), np.zeros_like(truth), np.zeros_like(observed)
@@ -55,7 +60,8 @@ def _loss(
         columns = np.ascontiguousarray(weight.T)
         for s in range(num_snapshots):
             _first_layer(twin, truth[s], observed[s], first)
-            np.dot(first, columns, second)
+            for start in range(0, num_candidates + 1, _ROWS):
+                np.dot(first[start : start + _ROWS], columns, second[start : start + _ROWS])
             for c in range(num_candidates + 1):
                 total = np.float32(0)
                 for j in range(len(last)):
@@ -79,16 +85,19 @@ def _loss(
                     d_last[g, j] += slope * second[c, j]
                     second[c, j] = slope * last[j] if active else np.float32(0)
                     d_bias[g, j] += second[c, j]
-            np.dot(second.T, first, to_weight)
-            d_weight[g] += to_weight
-            np.dot(second, weight, to_first)
+            for start in range(0, num_candidates + 1, _ROWS):
+                np.dot(second[start : start + _ROWS].T, first[start : start + _ROWS], to_weight)
+                d_weight[g] += to_weight
+                np.dot(second[start : start + _ROWS], weight, to_first[start : start + _ROWS])
             for c in range(num_candidates + 1):
                 into = d_truth[s] if c == num_candidates else d_twin[c]
                 for i in range(width):
                     push = to_first[c, i] if first[c, i] > 0 else np.float32(0)
                     into[i] += push
                     d_observed[s, i] += push
-        d_from_twin[g] = np.dot(d_twin.T, candidates[g]) + np.dot(d_truth.T, truths[g])
+        d_from_twin[g] = np.dot(d_truth.T, truths[g])
+        for start in range(0, num_candidates, _ROWS):
+            d_from_twin[g] += np.dot(d_twin[start : start + _ROWS].T, candidates[g, start : start + _ROWS])
         d_from_observation[g] = np.dot(d_observed.T, conditions[g])
         d_offset[g] = d_observed.sum(axis=0)
 
@@ -103,7 +112,8 @@ def _scores(twin: Float, observed: Float, weight: Float, bias: Float, last: Floa
         columns = np.ascontiguousarray(weight.T)
         for s in range(observed.shape[1]):
             _first_layer(twin[g], observed[g, s], observed[g, s], first)
-            np.dot(first, columns, second)
+            for start in range(0, num_candidates, _ROWS):
+                np.dot(first[start : start + _ROWS], columns, second[start : start + _ROWS])
             for c in range(num_candidates):
                 total = np.float32(0)
                 for j in range(len(last)):

@@ -76,6 +76,18 @@ def posterior_figure(task: Task, method: str, snapshot: int) -> Figure:
     return figure
 
 
+def snapshots_figure(task: Task, num_snapshots: int = 3) -> Figure:
+    """LOCUS-DT's maps of the first snapshots of a task, side by side."""
+    figure, panels = plt.subplots(
+        1, num_snapshots, figsize=(3.6 * num_snapshots, 3.9), layout="constrained", sharey=True
+    )
+    for number, axes in enumerate(panels):
+        mesh = draw_posterior(axes, task, "locus_dt", number)
+        axes.set(title=f"transmitter {number + 1}", ylabel=axes.get_ylabel() if number == 0 else "")
+    figure.colorbar(mesh, ax=panels, label="relative log posterior [nat]", extend="min", shrink=0.8, aspect=30)
+    return figure
+
+
 def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: float = _SMALL) -> QuadMesh:
     """Relative log posterior of one snapshot over the room, with receiver and true transmitter."""
     # Ruled-out candidates are -inf, which would be left white like places that are not free

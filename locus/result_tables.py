@@ -96,3 +96,21 @@ def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
             "area, 90 % at most [m²]": round(float(halves[1][1])),
         }
     return pd.DataFrame(lines).T.astype({"snapshots": int})
+
+
+def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
+    """R in percent of every method beside the paper's, as a Markdown table for the first page and the README."""
+    order = ("grid", "random")
+    heads = " | ".join(f"{EVALUATION_TITLES[name]} | in the paper" for name in order)
+    lines = [f"| R [%] | {heads} |", "|---|" + "---|---|" * len(order)]
+    for method in table.method.values:
+        cells = []
+        for name in order:
+            one = table.sel({"method": method, "evaluation": name})
+            cells.append(with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f"))
+            known = method in printed.method
+            cells.append(
+                f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': name})):.1f}" if known else ""
+            )
+        lines.append(f"| {TITLES[str(method)]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
