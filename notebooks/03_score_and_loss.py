@@ -190,13 +190,13 @@ glue("free_area", float(layout.free_space.area), display=False)
 
 # %% [markdown]
 # *Each panel's title gives the SNR of the strongest true path. Brighter is more probable; the darkest blue is less probable than the best point by a factor of a hundred
-# thousand or more. A and B: a beam, cut off by shadows, with the transmitter in it although it stands on no grid point. C and D: little or nothing was heard,
-# and that is information, too. The places from which more would be heard are ruled out, and their edges are those of chapter 1: shadows of
+# thousand or more. The transmitters stand on no grid point. Where paths were found, look for beams that end at shadows; where little or nothing was heard,
+# that is information, too: the places from which more would be heard are ruled out, and their edges are those of chapter 1, shadows of
 # corners, where a path appears or disappears.*
 #
 # The smallest set of points that holds 90 % of the probability covers {glue:text}`strong_area:.0f` m² in A, {glue:text}`middling_area:.0f` m² in B,
-# {glue:text}`weak_area:.0f` m² in C and {glue:text}`weakest_area:.0f` m² in D, of {glue:text}`free_area:.0f` m² of free space. In C it is in {glue:text}`weak_islands` separate pieces:
-# no point with an error bar describes that.
+# {glue:text}`weak_area:.0f` m² in C and {glue:text}`weakest_area:.0f` m² in D, of {glue:text}`free_area:.0f` m² of free space. The number of separate pieces
+# that it is in, from A to D: {glue:text}`strong_islands`, {glue:text}`middling_islands`, {glue:text}`weak_islands`, {glue:text}`weakest_islands`. Several pieces are what no point with an error bar can describe.
 #
 # ## A loss that needs no integral
 #
@@ -359,8 +359,8 @@ for name, rate in (("strict", 0.001), ("lax", 0.6)):
 # *Last column: loss at this rate less that at the run's rate, {glue:text}`own_rate:.0f` %, on the same snapshots of {glue:text}`rate_rooms` rooms; positive is worse.*
 #
 # With a rate of {glue:text}`strict_rate:.1f` % the loss changes by {glue:text}`strict_costs:+.2f` nats ({glue:text}`strict_costs_low:+.2f` to {glue:text}`strict_costs_high:+.2f`),
-# with one of {glue:text}`lax_rate:.0f` % by {glue:text}`lax_costs:+.2f` ({glue:text}`lax_costs_low:+.2f` to {glue:text}`lax_costs_high:+.2f`). A weak path that is thrown away is gone,
-# and the network, which met it in training, misses it; a false one costs it little, since it has met those, too.
+# with one of {glue:text}`lax_rate:.0f` % by {glue:text}`lax_costs:+.2f` ({glue:text}`lax_costs_low:+.2f` to {glue:text}`lax_costs_high:+.2f`). A high threshold throws away
+# weak paths that the network met in training; a low one lets in false ones, more than it met there. (The weights are those trained at the run's rate; trained anew at each, they might make up for some of it.)
 
 # %% tags=["interactive"]
 # Drag the sliders: another room, another snapshot, more or fewer candidates.

@@ -141,7 +141,7 @@ for name in METHODS:
 glue("free_area", float(layout.free_space.area), display=False)
 
 # %% [markdown]
-# *The baselines fall back to what is true in most rooms: far away rather than near. LOCUS-DT knows from which places of this room so little would be
+# *When little is heard, the baselines can only fall back to what is true in most rooms. LOCUS-DT asks the twin from which places of this room so little would be
 # heard.*
 #
 # The smallest set that holds 90 % of the first snapshot's posterior covers {glue:text}`locus_dt_heard_area:.0f` m² with LOCUS-DT,
