@@ -10,7 +10,7 @@ as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench picture lock clean
+.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench readme lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -39,8 +39,8 @@ reproduce: setup ## run every chapter at PROFILE (quick) and build the book in _
 	$(BIN)/locus reproduce --profile $(PROFILE)
 	$(BIN)/locus book --run $(PROFILE)
 
-book: $(READY) ## build the book from a finished run: RUN=quick
-	$(BIN)/locus book --run $(or $(RUN),quick)
+book: $(READY) ## build the book from a finished run: RUN=paper
+	$(BIN)/locus book --run $(or $(RUN),paper)
 
 lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupytext --sync notebooks/*.py
@@ -68,8 +68,8 @@ bench: setup ## measure against the straightforward way; writes benchmarks/resul
 	$(BIN)/python benchmarks/estimator.py
 	$(BIN)/python benchmarks/score.py
 
-picture: $(READY) ## redraw the README's picture
-	$(BIN)/python book/picture.py
+readme: setup ## redraw the README's picture and write its table, from the paper's run
+	$(BIN)/python book/readme.py
 
 lock: ## resolve requirements.lock anew from pyproject.toml
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from locus.result_tables import with_interval
 from locus.sensitivity import Reading, readings
+from locus.table import TITLES
 
 
 def values(data: xr.Dataset) -> dict[str, Any]:
@@ -54,3 +55,31 @@ def _rows(reading: Reading, data: xr.Dataset) -> list[dict[str, str]]:
 def _percent(row: xr.Dataset, name: str) -> str:
     form = "+.1f" if name.endswith("difference") else ".1f"
     return with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
+
+
+def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset) -> dict[str, Any]:
+    """R of every method here and in the paper, as text.
+
+    Args:
+        table: the run's results, (method, evaluation).
+        printed: the paper's.
+        encodings: summary of the test split, (method), with the baselines in each encoding, like ``gmm_cart.plain``.
+    """
+
+    def here(method: str, evaluation: str) -> str:
+        return _percent(table.sel({"method": method, "evaluation": evaluation}), "ratio")
+
+    def there(method: str, evaluation: str) -> str:
+        return f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': evaluation})):.1f}"
+
+    methods = {
+        str(method): {
+            "title": TITLES[str(method)],
+            **{name: (here(method, name), there(method, name)) for name in ("grid", "random")},
+        }
+        for method in printed.method.values
+    }
+    for method in methods.keys() - {"locus_dt"}:
+        for kind in ("plain", "turned"):
+            methods[method][kind] = _percent(encodings.sel({"method": f"{method}.{kind}"}), "ratio")
+    return {"methods": methods, "off_list": here("locus_dt", "grid_offlist")}
