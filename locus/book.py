@@ -11,21 +11,31 @@ from pathlib import Path
 import nbformat
 
 from locus.chapters import chapters
+from locus.launch import links
+from locus.pages import write_pages
 from locus.pipeline import chapter_step
 from locus.run import Run, repository, write_text
 
 _MATHJAX = "mathjax@3.2.2"
 
 
-def build(run: Run, out: str | Path | None = None) -> Path:
+def build(run: Run, out: str | Path | None = None, address: str | None = None, branch: str = "main") -> Path:
     """Stage the chapters of ``run``, build the book, and return its first page.
+
+    Args:
+        run: what the book shows.
+        out: folder in which ``_build`` is made; the repository if missing.
+        address: where the repository is on GitHub: chapters then link to places that run them.
+        branch: branch or tag that these links open.
 
     Raises:
         FileNotFoundError: a chapter is missing or older than its source.
+        ValueError: the address is not one of GitHub.
         RuntimeError: the build has errors or warnings.
     """
     root = repository()
-    stage(run)
+    stage(run, address, branch)
+    write_pages(run)
     vendor_mathjax()
     out = Path(out).resolve() if out else root
     # A process of its own: Sphinx leaves its settings behind in the one that it ran in.
@@ -38,8 +48,8 @@ def build(run: Run, out: str | Path | None = None) -> Path:
     return index
 
 
-def stage(run: Run) -> None:
-    """Copy the executed chapters to ``book/chapters``, each with a note that says which run it shows."""
+def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
+    """Copy the executed chapters to ``book/chapters``, each with a note: which run it shows, how to take it home."""
     folder = repository() / "book" / "chapters"
     remedy = f"`locus reproduce` makes it, with the settings of {run.name}"
     for step in [chapter_step(run, source) for source in chapters()]:
@@ -51,9 +61,21 @@ def stage(run: Run) -> None:
                 f"Expected chapter {executed.stem} as it would be made now, got a stale one; {remedy}"
             )
         notebook = nbformat.read(executed, as_version=4)
-        note = nbformat.v4.new_markdown_cell(f"```{{note}}\nThis page shows the run `{run.name}`.\n```")
-        notebook.cells.insert(1, note)
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(_note(run, executed.stem, address, branch)))
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
+
+
+def _note(run: Run, chapter: str, address: str | None, branch: str) -> str:
+    lines = [
+        f"This page shows the run `{run.name}`. To take it home, download its {{download}}`source "
+        f"</notebooks/{chapter}.py>`, or with the button above the notebook with all results."
+    ]
+    if address:
+        opened = " ".join(
+            f"{{bdg-link-primary}}`{name} <{link}>`" for name, link in links(address, branch, chapter).items()
+        )
+        lines.append(f'Or run it online: {opened} (on Binder set `run = "paper"`, which comes with the repository).')
+    return "\n".join(["```{note}", *lines, "```"])
 
 
 def vendor_mathjax() -> None:

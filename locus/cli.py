@@ -68,6 +68,13 @@ def main(arguments: list[str] | None = None) -> int:
     book = commands.add_parser("book", help="build the book from a run's executed chapters")
     book.add_argument("--run", default="quick", help="run to show (default: %(default)s)")
     book.add_argument("--out", metavar="FOLDER", help="where _build is made (default: the repository)")
+    book.add_argument(
+        "--repository",
+        metavar="URL",
+        default=os.environ.get("LOCUS_REPOSITORY"),
+        help="address on GitHub, for links to Binder and Colab (default: LOCUS_REPOSITORY, or no links)",
+    )
+    book.add_argument("--branch", default="main", help="branch or tag that these links open (default: %(default)s)")
 
     options = parser.parse_args(arguments)
     try:
@@ -116,7 +123,8 @@ def _call(options: argparse.Namespace) -> int:
         return _train(options) if options.command == "train" else _evaluate(options)
     from locus import book
 
-    print(f"Open {book.build(locus.open_run(options.run), options.out)}")
+    index = book.build(locus.open_run(options.run), options.out, options.repository or None, options.branch)
+    print(f"Open {index}")
     return 0
 
 

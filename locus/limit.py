@@ -39,7 +39,7 @@ def bayes_limit(
     """Log posterior, eq. (2), of a receiver that knows each candidate's signal up to one phase and the sync offset.
 
     A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which leaves
-    I0(2 |s^H D(t)^H y|) exp(-|s|^2); the offset t on a grid. The prior is uniform on the candidates with a path.
+    ``I0(2 |s^H D(t)^H y|) exp(-|s|^2)``; the offset t on a grid. The prior is uniform on the candidates with a path.
 
     Args:
         paths: traced paths (candidate, path) of a group.

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from locus import cluster, methods, steps
 from locus.chapters import Chapter, chapters
 from locus.run import Run, data_root, open_run, versions, write_text
 from locus.steps import Step
+from locus.units import duration
 
 
 def chapter_step(run: Run, source: Path) -> Step:
@@ -88,7 +90,7 @@ def reproduce(
     due = _due(everything, force)
     if due:
         run.save()
-    report = _read_report(run)
+    report = read_report(run)
     with ExitStack() as stack:
         workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
         for number, step in enumerate(everything, 1):
@@ -114,7 +116,7 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
     everything = all_steps(run, only)
     due = _due(everything, force)
     workers = num_workers or os.cpu_count() or 1
-    before = _read_report(run)["steps"]
+    before = read_report(run)["steps"]
     total, disk = 0.0, 0
     for step in everything:
         if step.name not in due:
@@ -124,10 +126,10 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
         same = measured.get("hash") == step.hash()
         seconds = measured["seconds"] if same and measured["seconds"] else step.seconds(workers)
         total, disk = total + seconds, disk + step.max_bytes()
-        yield f"{step.name}: to make, about {_duration(seconds)}" + (
+        yield f"{step.name}: to make, about {duration(seconds)}" + (
             f", at most {step.max_bytes() / 2**30:.2f} GiB" if step.max_bytes() else ""
         )
-    yield f"{run.name}: {len(due)} of {len(everything)} steps, about {_duration(total)} on {workers} workers, " + (
+    yield f"{run.name}: {len(due)} of {len(everything)} steps, about {duration(total)} on {workers} workers, " + (
         f"at most {disk / 2**30:.2f} GiB"
     )
 
@@ -172,6 +174,7 @@ def _entry(run: Run, step: Step, seconds: float | None) -> dict[str, Any]:
     return {
         "state": "computed",
         "seconds": seconds,
+        "finished": datetime.now(UTC).strftime("%Y-%m-%d %H:%M") if seconds is not None else None,
         "hash": step.hash(),
         "inputs": {need.name: need.hash() for need in step.needs},
         "outputs": {str(path.relative_to(run.path)): _digest(path) for path in step.outputs()},
@@ -185,7 +188,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _read_report(run: Run) -> dict[str, Any]:
+def read_report(run: Run) -> dict[str, Any]:
+    """The run's report: without steps, if none was written."""
     path = run.path / "report.json"
     if not path.is_file():
         return {"run": run.name, "profile": run.profile, "steps": {}}
@@ -194,7 +198,3 @@ def _read_report(run: Run) -> dict[str, Any]:
 
 def _write_report(run: Run, report: dict[str, Any]) -> None:
     write_text(run.path / "report.json", json.dumps(report, indent=2) + "\n")
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,26 @@
+"""Quantities in words: seconds, bytes and counts in, what a reader would say out."""
+
+from __future__ import annotations
+
+
+def duration(seconds: float) -> str:
+    """Like 4.8 min; the unit in which the number is easy to grasp."""
+    limits = {"s": (1, 120), "min": (60, 120), "h": (3600, 48)}
+    unit, length = next(((u, n) for u, (n, most) in limits.items() if seconds < most * n), ("days", 86400))
+    return _short(seconds / length, unit)
+
+
+def size(num_bytes: float) -> str:
+    """Like 178 GB."""
+    units = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6))
+    unit, length = next((pair for pair in units if num_bytes >= pair[1]), ("kB", 1e3))
+    return _short(num_bytes / length, unit)
+
+
+def count(number: float) -> str:
+    """Like 140,000 or 8.4 million."""
+    return f"{number:,.0f}" if number < 1e6 else f"{number / 1e6:,.1f}".removesuffix(".0") + " million"
+
+
+def _short(value: float, unit: str) -> str:
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"

@@ -1,0 +1,12 @@
+"""Pages of the book, from its table of contents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+_TOC = yaml.safe_load((Path(__file__).parents[2] / "_toc.yml").read_text(encoding="utf-8"))
+
+PAGES = [f"{name}.html" for name in (_TOC["root"], *(chapter["file"] for chapter in _TOC["chapters"]))]
+CHAPTERS = [page for page in PAGES if page.startswith("book/chapters/")]

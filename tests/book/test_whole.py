@@ -1,0 +1,55 @@
+"""Every page is whole: it answers, reports no error, asks no other host, and shows its pictures and mathematics."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Open
+from contents import PAGES
+
+HARMLESS = ("THEBE_JS_URL",)  # the theme's own
+
+
+@pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_whole_and_asks_no_other_host(site: str, new_page: Open, name: str, width: int) -> None:
+    page = new_page(width)
+    asked: list[str] = []
+    failed: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: failed.append(request.url))
+    page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    response = page.goto(f"{site}/{name}", wait_until="networkidle")
+    assert response is not None
+    assert response.ok
+    assert [url for url in asked if not url.startswith((f"{site}/", "data:", "blob:"))] == []
+    assert failed == []
+    assert [error for error in errors if not any(word in error for word in HARMLESS)] == []
+    pictures = page.evaluate("[...document.images].map(image => [image.src, image.naturalWidth, image.alt.trim()])")
+    assert [source for source, natural_width, text in pictures if natural_width == 0 or len(text) <= 20] == []
+    formulas, rendered = (page.locator(kind).count() for kind in (".math", ".math mjx-container"))
+    assert formulas <= rendered
+    assert page.locator("mjx-merror").count() == 0
+
+
+WIDE = """() => [...document.querySelectorAll("article *")].filter(element => {
+    if (!element.checkVisibility() || element.getBoundingClientRect().right <= innerWidth + 1) return false;
+    for (let one = element.parentElement; one; one = one.parentElement) {
+        const style = getComputedStyle(one), box = one.getBoundingClientRect();
+        if (["auto", "scroll"].includes(style.overflowX) && box.right <= innerWidth + 1) return false;
+    }
+    return getComputedStyle(element).position !== "absolute";
+}).map(element => element.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("name", [*PAGES, "search.html?q=Levenberg"])
+def test_phone_does_not_scroll_sideways(site: str, new_page: Open, name: str) -> None:
+    page = new_page(390)
+    page.goto(f"{site}/{name}", wait_until="networkidle")
+    page.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
+    sideways = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert sideways <= 0
+    # What is wider than the screen scrolls inside itself; it is not cut off.
+    assert page.evaluate(WIDE) == []
