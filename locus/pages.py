@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
 import jinja2
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
 import yaml
 
 import locus
-from locus import scaling, units
+from locus import metrics, netcdf, reading_page, scaling, sensitivity, units
 from locus.describe import Module
+from locus.paper import printed
 from locus.pipeline import read_report
+from locus.profiles import load_config
+from locus.result_tables import headline
 from locus.run import Run, repository, write_text
 
 
 def write_pages(run: Run) -> None:
-    """Write every such page."""
-    for name, values in (("api.md", api()), ("scaling_out.md", scaling.numbers()), ("status.md", status(run))):
+    """Write every such page. The first and that of readings show the paper's run, whatever the chapters show."""
+    pages = {
+        "intro.md": intro(),
+        "reading_the_paper.md": readings(),
+        "api.md": api(),
+        "scaling_out.md": scaling.numbers(),
+        "status.md": status(run),
+    }
+    for name, values in pages.items():
         write_text(repository() / "book" / name, render(name, values))
 
 
@@ -32,6 +46,42 @@ def render(name: str, values: dict[str, Any]) -> str:
     )
     environment.filters |= {"duration": units.duration, "count": units.count}
     return environment.get_template(name).render(values)
+
+
+def intro() -> dict[str, Any]:
+    """The headline of the paper's run."""
+    table, config = _paper("table"), load_config("paper")
+    return {
+        "headline": headline(table, printed()),
+        "num_layouts": int(table.num_groups.sel(evaluation="random")),
+        "training_layouts": config.training.num_layouts,
+        "train_twin": config.twin.train,
+        "evaluation_twin": config.twin.evaluation.capitalize(),
+    }
+
+
+def readings() -> dict[str, Any]:
+    """Readings of the paper, how much each one matters, and where the paper's run differs; draws the figure, too."""
+    data, tests = _paper("sensitivity"), _paper("snapshots_test")
+    figure = reading_page.sensitivity_figure(data)
+    target = repository() / "book" / "_static" / "generated" / "sensitivity.png"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, dpi=150)
+    plt.close(figure)
+    encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
+    measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    return {
+        **reading_page.values(data),
+        **reading_page.differences(_paper("table"), printed(), encodings),
+        "missing_percent": measured["twin"]["straightforward"]["missing_percent"],
+        "sizes": load_config(sensitivity.PROFILE),
+        "room": load_config("paper").room,
+    }
+
+
+def _paper(name: str) -> xr.Dataset:
+    """A result of the paper's run, which comes with the repository."""
+    return netcdf.load(repository() / "data" / "paper" / "results" / f"{name}.nc")
 
 
 def api() -> dict[str, dict[str, str]]:
