@@ -31,9 +31,11 @@ llvm: $(READY)
 	@$(BIN)/python -m locus.llvm --quiet || { $(as_root) && $(call apt,libllvm19 libatomic1) && $(BIN)/python -m locus.llvm; } || \
 	  { $(BIN)/python -m locus.llvm; exit 1; }
 
+# Debian has a package; Ubuntu's is a snap, so playwright fetches one there.
 chromium: $(READY)
-	@$(BIN)/python tests/book/browser.py >/dev/null 2>&1 || { $(as_root) && $(call apt,chromium fonts-dejavu-core); } || \
-	  { $(BIN)/python tests/book/browser.py; exit 1; }
+	@$(BIN)/python tests/book/browser.py >/dev/null 2>&1 || { $(as_root) && \
+	  { $(call apt,chromium fonts-dejavu-core) || $(BIN)/playwright install --with-deps chromium; } && \
+	  $(BIN)/python tests/book/browser.py; } || { $(BIN)/python tests/book/browser.py; exit 1; }
 
 reproduce: setup ## run every chapter at PROFILE (quick) and build the book in _build/html
 	$(BIN)/locus reproduce --profile $(PROFILE)

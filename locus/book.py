@@ -61,11 +61,12 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
                 f"Expected chapter {executed.stem} as it would be made now, got a stale one; {remedy}"
             )
         notebook = nbformat.read(executed, as_version=4)
-        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(_note(run, executed.stem, address, branch)))
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(note(run, executed.stem, address, branch)))
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
 
 
-def _note(run: Run, chapter: str, address: str | None, branch: str) -> str:
+def note(run: Run, chapter: str, address: str | None, branch: str) -> str:
+    """What stands at the top of a chapter: its run, its source, and where it can be run if the address is known."""
     lines = [
         f"This page shows the run `{run.name}`. To take it home, download its {{download}}`source "
         f"</notebooks/{chapter}.py>`, or with the button above the notebook with all results."

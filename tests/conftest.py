@@ -11,7 +11,7 @@ import locus
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--layouts", type=int, default=4, help="random rooms on which both twins are compared")
-    parser.addoption("--book", metavar="FOLDER", help="look at this built book instead of one of a smoke run")
+    parser.addoption("--book", metavar="FOLDER", help="look at this built book, of a smoke run, instead of a new one")
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
-from locus import launch
+import locus
+from locus import book, launch
 from locus.chapters import chapters
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,6 +57,14 @@ def test_branches_with_slashes_are_one_part_of_the_address() -> None:
 def test_other_addresses_are_errors(address: str) -> None:
     with pytest.raises(ValueError, match="Expected 'repository' like"):
         launch.links(address, "main", CHAPTERS[0])
+
+
+@pytest.mark.parametrize("address", [None, ADDRESS])
+def test_chapters_link_to_where_they_run_only_if_the_address_is_known(address: str | None) -> None:
+    note = book.note(locus.open_run("smoke"), CHAPTERS[0], address, "main")
+    assert "This page shows the run `smoke`" in note
+    for link in launch.links(ADDRESS, "main", CHAPTERS[0]).values():
+        assert (link in note) is (address is not None)
 
 
 def test_binder_takes_llvm_from_conda_and_the_package_from_the_lock() -> None:

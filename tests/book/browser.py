@@ -1,4 +1,4 @@
-"""Finds a Chromium or Chrome: LOCUS_CHROMIUM, or one on PATH. As a script it says which, or how to get one."""
+"""Finds a Chromium or Chrome: LOCUS_CHROMIUM, one on PATH, or playwright's. A script, it says which, or how to get one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,25 @@ import shutil
 import sys
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-MEND = "No Chromium or Chrome found. As root: apt-get install chromium; or set LOCUS_CHROMIUM to the path of one."
+MEND = (
+    "No Chromium or Chrome found. Debian, as root: apt-get install chromium; elsewhere: playwright install chromium; "
+    "or set LOCUS_CHROMIUM to the path of one."
+)
 
 
 def find_browser() -> str | None:
-    """Path of a browser, None if there is none."""
+    """Path of a browser, None if there is none. One that is chosen and not there is not replaced by another."""
     chosen = os.environ.get("LOCUS_CHROMIUM")
-    return shutil.which(chosen) if chosen else next(filter(None, map(shutil.which, NAMES)), None)
+    if chosen:
+        return shutil.which(chosen)
+    return next(filter(None, map(shutil.which, NAMES)), None) or _playwrights_own()
+
+
+def _playwrights_own() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        return shutil.which(playwright.chromium.executable_path)
 
 
 if __name__ == "__main__":
