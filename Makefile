@@ -70,8 +70,9 @@ bench: setup ## measure against the straightforward way; writes benchmarks/resul
 	$(BIN)/python benchmarks/estimator.py
 	$(BIN)/python benchmarks/score.py
 
-readme: setup ## redraw the README's picture and write its table, from the paper's run
+readme: setup ## redraw the pictures of README and book and write the README's table, from the paper's run
 	$(BIN)/python book/readme.py
+	$(BIN)/python book/own_room.py
 
 lock: ## resolve requirements.lock anew from pyproject.toml
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock

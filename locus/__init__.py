@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from locus.config import Config, EstimatorOptions, Radio, Room, TwinOptions
     from locus.estimator import estimate
     from locus.layout import Layout, Pose
+    from locus.location import locate
     from locus.methods import load_scorer
     from locus.observation import observe
     from locus.profiles import load_config
@@ -30,6 +31,7 @@ _HOMES = {
     "estimate": "locus.estimator",
     "load_config": "locus.profiles",
     "load_scorer": "locus.methods",
+    "locate": "locus.location",
     "make_twin": "locus.twin",
     "observe": "locus.observation",
     "open_run": "locus.run",
@@ -48,6 +50,7 @@ __all__ = [
     "estimate",
     "load_config",
     "load_scorer",
+    "locate",
     "make_twin",
     "observe",
     "open_run",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
+from pathlib import Path
 
 import locus
 from locus.config import BACKENDS
@@ -65,6 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
     _add_settings(evaluate)
     _add_workers(evaluate)
 
+    _add_locate(commands.add_parser("locate", help="say where a transmitter may be: own room, own capture"))
+
     book = commands.add_parser("book", help="build the book from a run's executed chapters")
     book.add_argument("--run", default="quick", help="run to show (default: %(default)s)")
     book.add_argument("--out", metavar="FOLDER", help="where _build is made (default: the repository)")
@@ -80,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _call(options)
     except (ValueError, OSError, RuntimeError) as error:
-        print(f"locus {options.command}: {error}", file=sys.stderr)
+        print(f"locus {options.command}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
 
 
@@ -103,6 +107,40 @@ def _add_workers(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_locate(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "From a room, a receiver pose and a capture to a posterior over positions. Metres and radians. Weights of the "
+        "profiles know rooms of 100 m x 100 m with three obstacles. Limits: 250 walls, 10,000 candidates, 1000 "
+        "snapshots, 64 MiB of IQ, 1 MiB of GeoJSON or YAML. Files that are there already are replaced."
+    )
+    parser.add_argument("room", type=Path, help="GeoJSON FeatureCollection of polygons [m]: role room, role obstacle")
+    parser.add_argument(
+        "--pose", required=True, metavar="X,Y,HEADING", help="antenna 0 and broadside; --pose=-2,... if negative"
+    )
+    parser.add_argument(
+        "--iq",
+        required=True,
+        type=Path,
+        metavar="NPY",
+        help="complex ([snapshot,] sample, antenna), by default 128 x 8",
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="NC", help="posterior as netCDF")
+    parser.add_argument("--figure", type=Path, metavar="PNG", help="map of the first snapshot, as png, svg or pdf")
+    parser.add_argument("--run", default="paper", help="run or .safetensors file of the weights (default: %(default)s)")
+    parser.add_argument("--method", default="locus_dt", help="method of the run (default: %(default)s)")
+    parser.add_argument("--twin", choices=BACKENDS, help="default: the one that the weights were evaluated with")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--grid", type=int, default=31, metavar="N", help="N x N points over the room (default: 31)")
+    where.add_argument("--candidates", type=int, metavar="N", help="N random points instead, of a fixed seed")
+    parser.add_argument("--radio", type=Path, metavar="YML", help="fields of Radio that are not the paper's")
+    parser.add_argument(
+        "--noise-power",
+        type=float,
+        metavar="P",
+        help="mean |noise|^2 of a sample in the capture's units (default: the capture is in W^0.5)",
+    )
+
+
 def _call(options: argparse.Namespace) -> int:
     if options.command == "doctor":
         from locus import doctor
@@ -119,6 +157,8 @@ def _call(options: argparse.Namespace) -> int:
         return 0
     if options.command in ("build", "observe"):
         return _build(options)
+    if options.command == "locate":
+        return _locate(options)
     if options.command in ("train", "evaluate"):
         return _train(options) if options.command == "train" else _evaluate(options)
     from locus import book
@@ -209,4 +249,31 @@ def _build(options: argparse.Namespace) -> int:
         return 0
     run.save()
     store.build(libraries, options.workers, options.scheduler)
+    return 0
+
+
+def _locate(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from locus import capture, location
+
+    pose = capture.parse_pose(options.pose)
+    capture.check_output(options.out, (".nc",))
+    if options.figure:
+        capture.check_output(options.figure, capture.FIGURE_SUFFIXES)
+    layout, iq = capture.read_layout(options.room), capture.read_iq(options.iq)
+    radio = capture.read_radio(options.radio) if options.radio else None
+    if options.candidates is None:
+        candidates = location.grid_candidates(layout, pose, options.grid)
+    else:
+        candidates = location.random_candidates(layout, pose, options.candidates, np.random.default_rng(0))
+    choice = {"weights": options.run, "method": options.method, "twin": options.twin}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        data = locus.locate(layout, pose, iq, candidates, radio=radio, noise_power=options.noise_power, **choice)
+    for warning in caught:
+        print(f"locus locate: warning: {warning.message}", file=sys.stderr)
+    capture.save(data, options.out, options.figure)
+    print("\n".join(location.words(data)))
+    print("Written to", *(path for path in (options.out, options.figure) if path))
     return 0

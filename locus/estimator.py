@@ -47,9 +47,9 @@ def estimate(
         radio = Radio(**json.loads(iq.attrs["radio"])) if carried else Radio()  # type: ignore[union-attr]
     options = options or EstimatorOptions()
     samples = np.asarray(iq.iq if isinstance(iq, xr.Dataset) else iq)
+    check_samples(samples, radio)
     single = samples.ndim == 2
     samples = samples[np.newaxis] if single else samples
-    _check_samples(samples, radio)
     level = threshold(options, radio) * radio.num_subcarriers * radio.num_antennas
     batches = torch.from_numpy(samples.astype(np.complex128)).split(_BATCH)
     parts = [fit(_despread(batch, radio), options, level) for batch in batches]
@@ -90,9 +90,10 @@ def matched_filter(
     return sine, np.arange(2 * n) / (2 * n) * radio.period, power
 
 
-def _check_samples(samples: NDArray[np.complex128], radio: Radio) -> None:
+def check_samples(samples: NDArray[np.complex128], radio: Radio) -> None:
+    """Raise a ValueError unless ``samples`` are finite complex numbers ([snapshot,] sample, antenna)."""
     shape = (radio.num_subcarriers, radio.num_antennas)
-    if samples.ndim != 3 or samples.shape[1:] != shape or len(samples) == 0:
+    if samples.ndim not in (2, 3) or samples.shape[-2:] != shape or len(samples) == 0:
         raise ValueError(
             f"Expected 'iq' of shape (sample, antenna) = {shape} or (snapshot, sample, antenna), got {samples.shape}"
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,11 @@ class Layout:
         points = np.stack([x.ravel(), y.ravel()], axis=1)
         return points[self.is_free(points)]
 
+    def moved(self, x: float, y: float) -> Layout:
+        """The same room ``x`` and ``y`` metres further."""
+        room, *obstacles = (affinity.translate(polygon, x, y) for polygon in (self.room, *self.obstacles))
+        return replace(self, room=room, obstacles=tuple(obstacles))
+
     def to_geojson(self, path: str | Path | None = None) -> dict[str, Any]:
         """FeatureCollection of the room and its obstacles, in metres; also written to ``path`` if given."""
         roles = ["room"] + ["obstacle"] * len(self.obstacles)
@@ -183,17 +189,25 @@ class Layout:
         Each feature has the property ``role``, once ``room`` and otherwise ``obstacle``, and may have
         ``material``, an ITU-R P.2040 name (``concrete`` if missing).
         """
-        collection = source if isinstance(source, dict) else json.loads(Path(source).read_text(encoding="utf-8"))
+        collection = read_json(Path(source)) if isinstance(source, str | Path) else source
         outlines: dict[str, list[tuple[Polygon, str]]] = {"room": [], "obstacle": []}
         for i, polygon, properties in _features(collection):
             role = properties.get("role")
-            if role not in outlines:
+            if role not in list(outlines):  # a list may be asked for what has no hash
                 raise ValueError(f"Expected 'role' of feature {i} in ['room', 'obstacle'], got {role!r}")
             outlines[role].append((polygon, properties.get("material", "concrete")))
         if len(outlines["room"]) != 1:
             raise ValueError(f"Expected one feature with role 'room', got {len(outlines['room'])}")
         polygons, materials = zip(*outlines["room"], *outlines["obstacle"], strict=True)
         return cls(polygons[0], polygons[1:], materials, clearance)
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; a ValueError that names the file if it is not JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # not text, not JSON, or nested without end
+        raise ValueError(f"Expected GeoJSON in {path}, got what is not JSON: {error}") from error
 
 
 def _features(collection: Any) -> Iterator[tuple[int, Polygon, dict[str, Any]]]:
@@ -203,13 +217,17 @@ def _features(collection: Any) -> Iterator[tuple[int, Polygon, dict[str, Any]]]:
     for i, feature in enumerate(collection["features"]):
         geometry = feature.get("geometry") if isinstance(feature, dict) else None
         if not isinstance(geometry, dict) or geometry.get("type") != "Polygon":
-            raise ValueError(f"Expected a Polygon in feature {i}, got {geometry!r}")
+            raise ValueError(f"Expected a Polygon in feature {i}, got {reprlib.repr(geometry)}")
         try:
             with np.errstate(invalid="ignore"):  # NaN is refused with its name when the layout is made
                 polygon = shapely.geometry.shape(geometry)
-        except (TypeError, ValueError, IndexError, shapely.GEOSException) as error:
-            raise ValueError(f"Expected rings of at least three (x, y) in feature {i}, got {geometry!r}") from error
-        yield i, polygon, feature.get("properties") or {}
+        except (KeyError, TypeError, ValueError, IndexError, shapely.GEOSException) as error:
+            shown = reprlib.repr(geometry)
+            raise ValueError(f"Expected rings of at least three (x, y) in feature {i}, got {shown}") from error
+        properties = feature.get("properties") or {}
+        if not isinstance(properties, dict):
+            raise ValueError(f"Expected 'properties' of feature {i} by name, got {properties!r}")
+        yield i, polygon, properties
 
 
 def check_points(name: str, points: ArrayLike) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from locus.checks import check_range
 from locus.config import Radio
-from locus.estimator import _check_samples, _despread
+from locus.estimator import _despread, check_samples
 from locus.twin.antenna import array_response
 
 RECIPE = 1
@@ -101,7 +101,7 @@ def _check(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio, num_bins: int
     check_range("num_bins", num_bins, 2 * radio.num_subcarriers)
     samples = np.asarray(snapshots.iq.values)
     samples = samples[np.newaxis] if samples.ndim == 2 else samples
-    _check_samples(samples, radio)
+    check_samples(samples, radio)
     return samples
 
 

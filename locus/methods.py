@@ -75,6 +75,11 @@ def load_scorer(name: str, method: str = "locus_dt") -> Method:
     Raises:
         FileNotFoundError: there are no such weights; the message names the command that makes them.
     """
+    return load_method(find_weights(name, method))[0]
+
+
+def find_weights(name: str, method: str = "locus_dt") -> Path:
+    """File of the weights that :func:`load_scorer` would load."""
     if name.endswith(".safetensors"):
         path, remedy = Path(name), "`locus train` makes one in the folder of a run"
     else:
@@ -85,7 +90,7 @@ def load_scorer(name: str, method: str = "locus_dt") -> Method:
         )
     if not path.is_file():
         raise FileNotFoundError(f"Expected trained weights in {path}, got no such file; {remedy}")
-    return load_method(path)[0]
+    return path
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str, Any]) -> None:

@@ -29,7 +29,8 @@ NOMINAL = tuple(i / 20 for i in range(21))
 """Credible levels at which coverage is looked at."""
 
 _SNR_LABELS = ("below -30 dB", *(f"{a:g} to {b:g} dB" for a, b in itertools.pairwise(SNR_EDGES)), "above 10 dB")
-_CREDIBLE_MASS = 0.9  # of the set whose area is reported
+CREDIBLE_MASS = 0.9
+"""Of the set whose area is reported."""
 
 
 def measure(
@@ -234,7 +235,7 @@ def _credible(logs: Floats, probability: Floats, index: Integers, share: Floats)
     tied = np.where(logs == true, probability, 0).sum(axis=1)
     mass = np.cumsum(-np.sort(-probability, axis=1), axis=1)
     # Nine times 0.1 is less than 0.9 in floating point, and still enough
-    size = (mass < (_CREDIBLE_MASS - ROUNDING) * mass[:, -1:]).sum(axis=1) + 1
+    size = (mass < (CREDIBLE_MASS - ROUNDING) * mass[:, -1:]).sum(axis=1) + 1
     return np.minimum(above + share * tied, 1.0), size
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 import shapely
 
 import locus
+from locus.cli import main
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,3 +43,14 @@ def twin(request: pytest.FixtureRequest) -> locus.Twin:
 def square() -> locus.Layout:
     """An empty room, 10 m by 10 m."""
     return locus.Layout(shapely.box(0, 0, 10, 10))
+
+
+@pytest.fixture(scope="session")
+def smoke_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data folder in which LOCUS-DT, trained at smoke size, has the place of the paper's weights."""
+    folder = tmp_path_factory.mktemp("weights")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(folder))
+        assert main(["train", "locus_dt", "--profile", "smoke", "--workers", "2"]) == 0
+    shutil.copytree(folder / "smoke" / "models", folder / "paper" / "models")
+    return folder

@@ -71,16 +71,7 @@ class Twin(ABC):
             ValueError: a position is not in free space, or a material is not defined at the carrier.
         """
         xy = check_points("candidates", candidates)
-        _check_free(layout, "pose", np.array([[pose.x, pose.y]]))
-        _check_free(layout, "candidates", xy)
-        distance = np.hypot(xy[:, 0] - pose.x, xy[:, 1] - pose.y)
-        if distance.min() < MIN_DISTANCE:
-            raise ValueError(
-                f"Expected 'candidates' at least {MIN_DISTANCE} m from the receiver, "
-                f"got {xy[distance.argmin()]} at index {int(distance.argmin())}"
-            )
-        for material in layout.materials:
-            permittivity(material, self.radio.carrier)
+        check_scene(layout, pose, xy, self.radio)
         return self._label(pose, xy, self._solve(layout, pose, xy))
 
     @abstractmethod
@@ -116,6 +107,20 @@ def snr_db(gain: xr.DataArray, radio: Radio) -> xr.DataArray:
     magnitude = abs(gain)
     decibels: Any = 20 * np.log10(magnitude.where(magnitude > 0)) + radio.tx_power_dbm - radio.noise_power_dbm
     return xr.DataArray(decibels.fillna(-np.inf).assign_attrs(ATTRIBUTES["snr_db"]))
+
+
+def check_scene(layout: Layout, pose: Pose, candidates: NDArray[np.float64], radio: Radio) -> None:
+    """Raise a ValueError unless every position can be traced and every material is defined at the carrier."""
+    _check_free(layout, "pose", np.array([[pose.x, pose.y]]))
+    _check_free(layout, "candidates", candidates)
+    distance = np.hypot(candidates[:, 0] - pose.x, candidates[:, 1] - pose.y)
+    if distance.min() < MIN_DISTANCE:
+        raise ValueError(
+            f"Expected 'candidates' at least {MIN_DISTANCE} m from the receiver, "
+            f"got {candidates[distance.argmin()]} at index {int(distance.argmin())}"
+        )
+    for material in layout.materials:
+        permittivity(material, radio.carrier)
 
 
 def _check_free(layout: Layout, name: str, points: NDArray[np.float64]) -> None:
