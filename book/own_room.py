@@ -1,4 +1,4 @@
-"""Draws the picture of the page `your own room` with the page's own code: `make picture`."""
+"""Draws the picture of the page `your own room` with the page's own code: `make readme`."""
 
 import os
 import re

@@ -79,15 +79,16 @@ def load_scorer(name: str, method: str = "locus_dt") -> Method:
 
 
 def find_weights(name: str, method: str = "locus_dt") -> Path:
-    """File of the weights that :func:`load_scorer` would load."""
+    """File of the weights that :func:`load_scorer` would load; an installed copy of locus brings the paper's."""
     if name.endswith(".safetensors"):
         path, remedy = Path(name), "`locus train` makes one in the folder of a run"
     else:
         check_method(method.partition(".")[0])
-        path, remedy = (
-            open_run(name).models / f"{method}.safetensors",
-            f"`locus train {method.partition('.')[0]} --profile {name}` makes it",
-        )
+        installed = Path(__file__).parent / "paper_models" / f"{method}.safetensors"
+        if name == "paper" and installed.is_file():
+            return installed
+        path = open_run(name).models / f"{method}.safetensors"
+        remedy = f"`locus train {method.partition('.')[0]} --profile {name}` makes it"
     if not path.is_file():
         raise FileNotFoundError(f"Expected trained weights in {path}, got no such file; {remedy}")
     return path

@@ -75,12 +75,12 @@ def test_chapters_are_in_the_table_of_contents() -> None:
 
 
 def test_readme_code_runs_as_it_stands() -> None:
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert code is not None
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     names: dict[str, object] = {}
-    exec(code.group(1), names)
+    exec("".join(blocks), names)
     assert dict(names["paths"].sizes) == {"candidate": 500, "path": 16}  # type: ignore[attr-defined]
     assert dict(names["observed"].sizes) == {"path": 6}  # type: ignore[attr-defined]
+    assert float(names["posterior"].sum()) == pytest.approx(1)  # type: ignore[attr-defined]
 
 
 def test_readme_shows_what_the_benchmark_wrote() -> None:

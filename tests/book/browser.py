@@ -1,4 +1,4 @@
-"""Finds a Chromium or Chrome: LOCUS_CHROMIUM, one on PATH, or playwright's; as a script, says which, or how to get one."""
+"""Finds a Chromium or Chrome: LOCUS_CHROMIUM, one on PATH, or playwright's; as a script says which, or what to do."""
 
 from __future__ import annotations
 
