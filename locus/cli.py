@@ -44,6 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
     _add_settings(sweep)
     _add_workers(sweep)
 
+    sensitivity = commands.add_parser(
+        "sensitivity", help="measure how much each reading of the paper matters: many small runs, about an hour"
+    )
+    _add_workers(sensitivity)
+
     commands.add_parser("runs", help="list the runs: profile, size, what is fresh")
 
     build = commands.add_parser("build", help="trace the candidate libraries, or what is missing of them")
@@ -150,6 +155,8 @@ def _call(options: argparse.Namespace) -> int:
         return _reproduce(options)
     if options.command == "sweep":
         return _sweep(options)
+    if options.command == "sensitivity":
+        return _sensitivity(options)
     if options.command == "runs":
         from locus import pipeline
 
@@ -195,6 +202,20 @@ def _sweep(options: argparse.Namespace) -> int:
     )
     print(table.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
     print("Written to", *sweep.write(table, over))
+    return 0
+
+
+def _sensitivity(options: argparse.Namespace) -> int:
+    from locus import cluster
+    from locus.sensitivity import Sensitivity
+
+    sensitivity = Sensitivity(locus.open_run("paper"))
+    if sensitivity.fresh():
+        print(f"{sensitivity.path.name} of run paper: fresh")
+        return 0
+    with cluster.connect(options.workers, options.scheduler) as client:
+        sensitivity.make(lambda: client)
+    print("Written to", sensitivity.path)
     return 0
 
 

@@ -44,11 +44,9 @@ def chapter_step(run: Run, source: Path) -> Step:
 
 
 def kept_steps(run: Run) -> list[Step]:
-    """What a run keeps and chapters open: weights and results; the paper's also how much each reading matters."""
+    """What a run keeps and chapters open: weights and results."""
     weights = [steps.weights_step(run, method) for method in methods.METHODS]
     results = [steps.table_step(run), steps.other_twin_step(run), steps.witness_step(run)]
-    if run.name == "paper":
-        results.append(steps.sensitivity_step(run))
     return [*weights, *steps.rows_steps(run), *results]
 
 

@@ -14,8 +14,10 @@ from locus.sensitivity import Reading, readings
 from locus.table import TITLES
 
 
-def values(data: xr.Dataset) -> dict[str, Any]:
-    """What the template takes: readings with the measured effect of each other value, and the chosen reading's R."""
+def values(data: xr.Dataset | None) -> dict[str, Any]:
+    """What the template takes: readings, and, where it was measured, the effect of each other value."""
+    if data is None:
+        return {"readings": [{"reading": one} for one in readings()], "chosen": None}
     return {
         "readings": [{"reading": one, "rows": _rows(one, data)} for one in readings()],
         "chosen": _percent(data.sel(variant="chosen: chosen"), "ratio"),

@@ -22,7 +22,6 @@ from locus.evaluation import EVALUATIONS, Rows
 from locus.journal import StoreError
 from locus.other_twin import OtherTwin
 from locus.run import Run
-from locus.sensitivity import SEEDS, Sensitivity, variants
 from locus.store import Store
 from locus.table import Table
 from locus.weights import Weights
@@ -142,20 +141,6 @@ def other_twin_step(run: Run) -> Step:
         needs,
         outputs=lambda: [other.path],
         seconds=lambda workers: 30.0 / workers,
-    )
-
-
-def sensitivity_step(run: Run) -> Step:
-    """How much each reading of the paper matters: many small runs of their own."""
-    sensitivity = Sensitivity(run)
-    count = len(variants()) * len(SEEDS)
-    return Step(
-        "results/sensitivity",
-        sensitivity.hash,
-        sensitivity.fresh,
-        sensitivity.make,
-        outputs=lambda: [sensitivity.path],
-        seconds=lambda workers: 80.0 * count / workers,
     )
 
 

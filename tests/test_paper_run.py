@@ -1,0 +1,101 @@
+"""The paper's run, as it comes with the repository: complete, fresh, small, and what this code computes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import locus
+from locus import chapters, methods, netcdf, pipeline, steps, witness
+from locus.paper import printed
+from locus.result_tables import headline
+from locus.run import repository
+from locus.table import Table
+
+DATA = repository() / "data"
+
+
+@pytest.fixture
+def paper(monkeypatch: pytest.MonkeyPatch) -> locus.Run:
+    monkeypatch.setenv("LOCUS_DATA", str(DATA))
+    return locus.open_run("paper")
+
+
+def _due(run: locus.Run) -> list[str]:
+    return [step.name for step in steps.due(step for step in pipeline.all_steps(run) if not step.is_store)]
+
+
+def test_nothing_is_left_to_compute_and_every_step_says_so(
+    paper: locus.Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in paper.path.rglob("*") if path.is_file()}
+    pipeline.reproduce(paper)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(pipeline.all_steps(paper))
+    assert all(line.endswith((": fresh", "as all that is made from it is fresh")) for line in lines)
+    assert {path: path.stat().st_mtime_ns for path in paper.path.rglob("*") if path.is_file()} == before
+
+
+def test_a_word_in_a_chapter_makes_that_chapter_due(
+    paper: locus.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = [Path(shutil.copy(source, tmp_path)) for source in chapters.chapters()]
+    monkeypatch.setattr(pipeline, "chapters", lambda _=None: sources)
+    assert _due(paper) == []
+    sources[2].write_text(
+        sources[2].read_text(encoding="utf-8").replace("# Here are first maps", "# Here are the first maps")
+    )
+    assert _due(paper) == ["notebooks/03_score_and_loss"]
+
+
+def test_the_witness_is_what_this_code_computes(paper: locus.Run) -> None:
+    one = witness.Witness(paper)
+    assert one.fresh()
+    assert witness.moved(netcdf.load(one.path), one.compute()) == []
+
+
+def test_it_is_small() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "data/paper"], cwd=repository(), capture_output=True, text=True, check=True
+    )
+    assert sum((repository() / name).stat().st_size for name in tracked.stdout.split()) < 30e6
+
+
+def test_locus_dt_is_ahead_of_every_baseline_with_intervals_apart(paper: locus.Run) -> None:
+    table = Table(paper).open()
+    for evaluation in ("grid", "random"):
+        one = table.sel(evaluation=evaluation)
+        others = one.ratio_high.sel({"method": [name for name in methods.METHODS if name != "locus_dt"]})
+        assert float(one.ratio_low.sel({"method": "locus_dt"})) > float(others.max())
+
+
+def test_the_readme_shows_its_table(paper: locus.Run) -> None:
+    readme = (repository() / "README.md").read_text(encoding="utf-8")
+    assert f"<!-- table -->\n{headline(Table(paper).open(), printed())}\n" in readme
+
+
+def test_a_wheel_brings_the_weights(tmp_path: Path) -> None:
+    """Installed without its repository, it loads them."""
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), "."]
+    copy = tmp_path / "source"
+    tracked = subprocess.run(["git", "ls-files"], cwd=repository(), capture_output=True, text=True, check=True)
+    for name in tracked.stdout.split():
+        if name.startswith(("locus/", "data/paper/models/")) or "/" not in name:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(repository() / name, copy / name)
+    subprocess.run(build, cwd=copy, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    program = (
+        "import locus as l; print(l.__file__, l.load_scorer('paper').name, l.load_scorer('paper', 'gmm_cart').name)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path / "site", capture_output=True, text=True, check=True
+    )
+    assert str(tmp_path) in done.stdout
+    assert done.stdout.split()[1:] == ["locus_dt", "gmm_cart"]
