@@ -1,0 +1,94 @@
+/**
+ * The baselines of Sec. III-C: observed features and the receiver's pose in, log densities of the candidates out.
+ *
+ * As in `locus/baselines.py`; what is the same for all candidates is left out, since it does not survive normalisation.
+ */
+
+import { PER_PATH } from "./features.js";
+import { linear, relu } from "./score.js";
+
+const LEAST_WIDTH = 1e-3; // of a density: 5 cm in a room of 100 m
+const WRAPS = 2; // turns to either side that are summed
+
+const softplus = (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+
+function logSumExp(values) {
+  const largest = Math.max(...values);
+  return largest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - largest), 0));
+}
+
+/** What the network is given: features and pose; lengths in units of half a room's side. */
+export function makeConditions(observed, pose, { size, encoding }) {
+  const seen = observed.slice();
+  const [cos, sin] = [Math.cos(pose.heading), Math.sin(pose.heading)];
+  if (encoding === "turned") {
+    for (let i = 0; i < seen.length; i += PER_PATH) {
+      [seen[i], seen[i + 1]] = [seen[i] * cos - seen[i + 1] * sin, seen[i] * sin + seen[i + 1] * cos];
+    }
+  }
+  return Float64Array.of(...seen, (2 * pose.x) / size - 1, (2 * pose.y) / size - 1, cos, sin);
+}
+
+/**
+ * @param {string} name gauss_cart, gauss_polar or gmm_cart
+ * @param {{weights: import("./score.js").Weights, options: {size: number, encoding: string}}} method
+ * @param {Float64Array} candidates (candidate, 2) [m]
+ * @param {Float64Array} observed features of the observation
+ * @param {import("./twin.js").Pose} pose
+ * @returns {Float64Array} scores (candidate)
+ */
+export function scoreDensity(name, { weights, options }, candidates, observed, pose) {
+  let values = makeConditions(observed, pose, options);
+  const [px, py] = values.slice(-4);
+  values = relu(linear(weights["network.0.weight"], weights["network.0.bias"], values));
+  values = relu(linear(weights["network.2.weight"], weights["network.2.bias"], values));
+  const outputs = linear(weights["network.4.weight"], weights["network.4.bias"], values);
+  const turned = options.encoding === "turned";
+  const density = { gauss_cart: gaussCart, gauss_polar: gaussPolar, gmm_cart: gmmCart }[name](outputs, turned, pose);
+  const scores = new Float64Array(candidates.length / 2);
+  for (let c = 0; c < scores.length; c++) {
+    const x = (2 * candidates[2 * c]) / options.size - 1;
+    const y = (2 * candidates[2 * c + 1]) / options.size - 1;
+    // A position in the room, or relative to the receiver; a polar one is always relative to it
+    scores[c] = turned || name === "gauss_polar" ? density(x - px, y - py) : density(x, y);
+  }
+  return scores;
+}
+
+const gaussCart = (outputs) => gaussian(outputs);
+
+function gmmCart(outputs) {
+  const parts = [0, 1, 2].map((i) => outputs.slice(6 * i, 6 * i + 6));
+  const densities = parts.map((part) => gaussian(part.slice(1)));
+  return (x, y) => logSumExp(densities.map((density, i) => parts[i][0] + density(x, y)));
+}
+
+/** Log density of a Gaussian: mean, then the Cholesky factor of its covariance, diagonal first. */
+function gaussian([meanX, meanY, rawFirst, rawSecond, below]) {
+  const first = softplus(rawFirst) + LEAST_WIDTH;
+  const second = softplus(rawSecond) + LEAST_WIDTH;
+  const constant = Math.log(first) + Math.log(second);
+  return (x, y) => {
+    const u = (x - meanX) / first;
+    const v = (y - meanY - below * u) / second;
+    return -0.5 * (u * u + v * v) - constant;
+  };
+}
+
+/** A Gaussian of distance and a wrapped one of direction, whose mean is linear in the distance. */
+function gaussPolar([rawMean, rawWidth, cosine, sine, slope, rawSpread], turned, pose) {
+  const mean = softplus(rawMean);
+  const width = softplus(rawWidth) + LEAST_WIDTH;
+  const middle = Math.atan2(sine, cosine) + (turned ? 0 : pose.heading);
+  const spread = Math.PI * sigmoid(rawSpread) + LEAST_WIDTH;
+  return (x, y) => {
+    const distance = Math.max(Math.hypot(x, y), 1e-6);
+    const standard = (distance - mean) / width;
+    let turn = Math.atan2(y, x) - middle - slope * standard;
+    turn -= 2 * Math.PI * Math.round(turn / (2 * Math.PI));
+    const wraps = [];
+    for (let k = -WRAPS; k <= WRAPS; k++) wraps.push(-0.5 * ((turn + 2 * Math.PI * k) / spread) ** 2);
+    return -0.5 * standard ** 2 + logSumExp(wraps) - Math.log(distance);
+  };
+}

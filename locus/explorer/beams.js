@@ -1,0 +1,98 @@
+/**
+ * Images of the receiver in chains of walls: walls and a source in, the beams that can carry a path out.
+ *
+ * A port of `locus/twin/image.py`. All candidates share the beams of a room and a receiver, so they are made once.
+ * Walls are a Float64Array (wall, 4) of x0, y0, x1, y1 with free space on the left.
+ */
+
+const SLACK = 1e-9; // [m^2], on cross products: clipping errs on the side of keeping a beam
+
+/**
+ * @typedef {object} Beam
+ * @property {number[]} chain walls in the order in which they are met from the source
+ * @property {number[][]} images of the source [m]; first the source itself
+ * @property {number[]} aperture lit part of the last wall, x0 y0 x1 y1
+ */
+
+const cross = (ax, ay, bx, by) => ax * by - ay * bx;
+
+/** Part of [low, high] where the linear function with these values at 0 and 1 is not below -SLACK. */
+function clip([low, high], atStart, atEnd) {
+  const start = atStart + SLACK;
+  const end = atEnd + SLACK;
+  if (start < 0 && end < 0) return [1, 0];
+  if (start < 0) return [Math.max(low, start / (start - end)), high];
+  if (end < 0) return [low, Math.min(high, start / (start - end))];
+  return [low, high];
+}
+
+/** Part of a wall, within [0, 1], that a beam lights; empty if its first number is not below the second. */
+function lit(walls, wall, beam) {
+  const [ux, uy, vx, vy] = walls.subarray(4 * wall, 4 * wall + 4);
+  const [ix, iy] = beam.images.at(-1);
+  const last = beam.chain.at(-1);
+  if (wall === last || cross(vx - ux, vy - uy, ix - ux, iy - uy) <= 0) return [1, 0];
+  if (last === undefined) return [0, 1];
+  const [ax, ay, bx, by] = beam.aperture;
+  const [px, py, qx, qy] = walls.subarray(4 * last, 4 * last + 4);
+  const side = (x, y) => cross(qx - px, qy - py, x - px, y - py);
+  const left = (x, y) => cross(x - ix, y - iy, ax - ix, ay - iy);
+  const right = (x, y) => cross(bx - ix, by - iy, x - ix, y - iy);
+  return [side, left, right].reduce((part, line) => clip(part, line(ux, uy), line(vx, vy)), [0, 1]);
+}
+
+/** @returns {Beam} the beam that goes on from a wall's lit part */
+function reflect(walls, wall, beam, [low, high]) {
+  const [ux, uy, vx, vy] = walls.subarray(4 * wall, 4 * wall + 4);
+  const [dx, dy] = [vx - ux, vy - uy];
+  const [ix, iy] = beam.images.at(-1);
+  const shift = (2 * cross(dx, dy, ix - ux, iy - uy)) / (dx * dx + dy * dy);
+  return {
+    chain: [...beam.chain, wall],
+    images: [...beam.images, [ix + shift * dy, iy - shift * dx]],
+    aperture: [ux + low * dx, uy + low * dy, ux + high * dx, uy + high * dy],
+  };
+}
+
+/** @returns {Beam[]} chains of at most `maxDepth` walls that can carry a path; first the one without a wall */
+export function makeBeams(walls, x, y, maxDepth) {
+  const beams = [{ chain: [], images: [[x, y]], aperture: [] }];
+  let first = 0;
+  for (let depth = 0; depth < maxDepth; depth++) {
+    const end = beams.length;
+    for (let b = first; b < end; b++) {
+      for (let wall = 0; wall < walls.length / 4; wall++) {
+        const part = lit(walls, wall, beams[b]);
+        if (part[0] < part[1]) beams.push(reflect(walls, wall, beams[b], part));
+      }
+    }
+    first = end;
+  }
+  return beams;
+}
+
+/**
+ * What tells whether a point lies in a beam, ten numbers a beam in one array, as thousands are asked for each point:
+ * last image, both ends of the aperture, start of the last wall and its direction.
+ */
+export function makeGates(walls, beams) {
+  const gates = new Float64Array(10 * beams.length);
+  beams.forEach(({ chain, images, aperture }, b) => {
+    if (chain.length === 0) return;
+    const [ux, uy, vx, vy] = walls.subarray(4 * chain.at(-1), 4 * chain.at(-1) + 4);
+    gates.set([...images.at(-1), ...aperture, ux, uy, vx - ux, vy - uy], 10 * b);
+  });
+  return gates;
+}
+
+/** Whether the point (x, y) can be seen from the image through the aperture of beam `b`, other walls aside. */
+export function inBeam(gates, b, x, y) {
+  const g = 10 * b;
+  const ix = gates[g];
+  const iy = gates[g + 1];
+  const tx = x - ix;
+  const ty = y - iy;
+  if (tx * (gates[g + 3] - iy) - ty * (gates[g + 2] - ix) < -SLACK) return false;
+  if ((gates[g + 4] - ix) * ty - (gates[g + 5] - iy) * tx < -SLACK) return false;
+  return gates[g + 8] * (y - gates[g + 7]) - gates[g + 9] * (x - gates[g + 6]) > 0;
+}

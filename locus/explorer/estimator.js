@@ -1,0 +1,151 @@
+/** The online estimator: IQ samples in, the strongest paths that explain them out. A port of `locus/fit.py`. */
+
+import { fft } from "./fft.js";
+import { despread } from "./observation.js";
+import { insertPath, makePaths } from "./paths.js";
+import { modulo } from "./radio.js";
+import { refine } from "./refine.js";
+
+/**
+ * @typedef {object} EstimatorOptions
+ * @property {number} num_paths
+ * @property {number} false_alarm
+ * @property {number} num_iterations
+ * @property {number} angle_padding
+ * @property {number} delay_padding
+ */
+
+/**
+ * SNR per sample [1] that the strongest path in pure noise exceeds with the false-alarm rate.
+ * @param {EstimatorOptions} options
+ * @param {import("./radio.js").Radio} radio
+ */
+export function threshold(options, { numSubcarriers: n, numAntennas: m }) {
+  const cells = (Math.PI / 3) * Math.sqrt((n * n - 1) * Math.max(m * m - 1, 1));
+  const wanted = -Math.log1p(-options.false_alarm);
+  let [low, high] = [1.5, 100]; // the formula falls from x = 3/2 on
+  for (let i = 0; i < 100; i++) {
+    const middle = (low + high) / 2;
+    if (cells * (middle - 0.5) * Math.exp(-middle) > wanted) low = middle;
+    else high = middle;
+  }
+  return low / (n * m);
+}
+
+/**
+ * Estimated multipath of one snapshot.
+ * @param {import("./observation.js").Complex} iq
+ * @param {EstimatorOptions} options
+ * @param {import("./radio.js").Radio} radio
+ * @returns {import("./paths.js").Paths} one row; angles in [-pi/2, pi/2], delays in [0, period)
+ */
+export function estimate(iq, options, radio) {
+  const { numSubcarriers: n, numAntennas: m } = radio;
+  const level = threshold(options, radio) * n * m;
+  const { delay, angle, gainRe, gainIm } = fit(despread(iq, radio), options, level, n, m);
+  const scale = Math.sqrt(radio.noisePower / radio.txPower);
+  const paths = makePaths(1, options.num_paths);
+  for (let i = 0; i < delay.length; i++) {
+    if (gainRe[i] ** 2 + gainIm[i] ** 2 < level / (n * m)) continue;
+    const corner = (delay[i] * (n - 1) + angle[i] * (m - 1)) / 2; // from the middle to the first elements
+    const [c, s] = [scale * Math.cos(corner), scale * Math.sin(corner)];
+    const turn = modulo(angle[i] + Math.PI, 2 * Math.PI) - Math.PI;
+    const time = (modulo(delay[i], 2 * Math.PI) / (2 * Math.PI)) * radio.period;
+    insertPath(paths, 0, Math.asin(turn / Math.PI), time, gainRe[i] * c - gainIm[i] * s, gainRe[i] * s + gainIm[i] * c, 0);
+  }
+  return paths;
+}
+
+/** Add paths one at a time, refining all, until a new one explains less than `level`. */
+function fit(channel, options, level, n, m) {
+  // The grid may miss the top of a peak by this much.
+  const miss = sinc(0.5 / options.angle_padding) * sinc(0.5 / options.delay_padding);
+  const proposal = 0.95 * level * miss ** 2;
+  const none = new Float64Array(0);
+  let energy = 0;
+  for (let i = 0; i < channel.re.length; i++) energy += channel.re[i] ** 2 + channel.im[i] ** 2;
+  let state = { delay: none, angle: none, gainRe: none, gainIm: none, cost: energy };
+  while (state.delay.length < options.num_paths) {
+    const peak = propose(residual(channel, state, n, m), options, n, m);
+    if (peak.height < proposal) break;
+    const start = { cost: state.cost };
+    for (const name of ["delay", "angle", "gainRe", "gainIm"]) start[name] = Float64Array.of(...state[name], peak[name]);
+    const grown = refine(channel, start, m, options.num_iterations);
+    // Two paths in one resolution cell can cancel and grow without bound on noise alone: they must explain more.
+    if (!(state.cost - grown.cost >= level * (isCrowded(grown, n, m) ? 2 : 1))) break;
+    state = grown;
+  }
+  return state;
+}
+
+const sinc = (x) => Math.sin(Math.PI * x) / (Math.PI * x);
+
+/** Whether two paths are closer than half a resolution cell, in delay and in angle. */
+function isCrowded({ delay, angle }, n, m) {
+  const close = (a, b, length) => Math.abs(modulo(a - b + Math.PI, 2 * Math.PI) - Math.PI) < Math.PI / length;
+  for (let i = 0; i < delay.length; i++) {
+    for (let j = i + 1; j < delay.length; j++) {
+      if (close(delay[i], delay[j], n) && close(angle[i], angle[j], m)) return true;
+    }
+  }
+  return false;
+}
+
+/** The channel less the paths found so far. */
+function residual(channel, { delay, angle, gainRe, gainIm }, n, m) {
+  const [re, im] = [channel.re.slice(), channel.im.slice()];
+  for (let p = 0; p < delay.length; p++) {
+    for (let a = 0, i = 0; a < m; a++) {
+      for (let k = 0; k < n; k++, i++) {
+        const phase = -(k - (n - 1) / 2) * delay[p] - (a - (m - 1) / 2) * angle[p];
+        const [c, s] = [Math.cos(phase), Math.sin(phase)];
+        re[i] -= gainRe[p] * c - gainIm[p] * s;
+        im[i] -= gainRe[p] * s + gainIm[p] * c;
+      }
+    }
+  }
+  return { re, im };
+}
+
+/** Highest point of a zero-padded matched filter: its delay, angle, gain and height. */
+function propose({ re, im }, options, n, m) {
+  const [rows, columns] = [n * options.delay_padding, m * options.angle_padding];
+  const filtered = Array.from({ length: m }, (_, a) => {
+    const [x, y] = [new Float64Array(rows), new Float64Array(rows)];
+    x.set(re.subarray(a * n, (a + 1) * n));
+    y.set(im.subarray(a * n, (a + 1) * n));
+    fft(x, y, true);
+    return { re: x, im: y };
+  });
+  const { index, value, height } = highestPoint(filtered, rows, columns);
+  const delay = ((2 * Math.PI) / rows) * Math.floor(index / columns);
+  const angle = ((2 * Math.PI) / columns) * (index % columns);
+  const corner = (delay * (n - 1) + angle * (m - 1)) / 2; // the filter counts subcarriers and antennas from 0
+  const [c, s] = [Math.cos(corner) / (n * m), -Math.sin(corner) / (n * m)];
+  const [gainRe, gainIm] = [value[0] * c - value[1] * s, value[0] * s + value[1] * c];
+  return { delay, angle, gainRe, gainIm, height: height / (n * m) };
+}
+
+/** Index, value and power of the highest point over delay and angle; of equals the first. */
+function highestPoint(antennas, rows, columns) {
+  const m = antennas.length;
+  const turns = Array.from({ length: columns }, (_, c) => (2 * Math.PI * c) / columns);
+  const [cos, sin] = [turns.map(Math.cos), turns.map(Math.sin)];
+  let [height, index, value] = [-1, 0, [0, 0]];
+  for (let r = 0; r < rows; r++) {
+    let bound = 0; // no column of a row can exceed it (Cauchy and Schwarz): most rows need not be summed
+    for (let a = 0; a < m; a++) bound += antennas[a].re[r] ** 2 + antennas[a].im[r] ** 2;
+    if (bound * m * (1 + 1e-12) < height) continue;
+    for (let c = 0; c < columns; c++) {
+      let x = 0, y = 0;
+      for (let a = 0; a < m; a++) {
+        const t = (a * c) % columns;
+        x += antennas[a].re[r] * cos[t] - antennas[a].im[r] * sin[t];
+        y += antennas[a].re[r] * sin[t] + antennas[a].im[r] * cos[t];
+      }
+      const power = x * x + y * y;
+      if (power > height) [height, index, value] = [power, r * columns + c, [x, y]];
+    }
+  }
+  return { index, value, height };
+}

@@ -1,0 +1,126 @@
+/** Rooms: a seed, or the outlines of a given room, in; walls, free space, candidates and poses out. */
+
+import { boundsOf, contains, distanceToEdges, edgeGap, edgesOf, orient, quarterTurn, shift } from "./geometry.js";
+
+export const MIN_DISTANCE = 0.01; // [m], of a candidate to a wall and to the receiver
+const MOST_DRAWS = 10_000;
+
+/**
+ * @typedef {{corners: number[][], material: string}} Shape
+ * @typedef {{outline: Shape, obstacles: Shape[], clearance: number}} Room
+ */
+
+/** Walls of a room, free space on their left, and the permittivity of each. */
+export function wallsOf(room, permittivities) {
+  const [walls, eta] = [[], []];
+  [room.outline, ...room.obstacles].forEach(({ corners, material }, i) => {
+    for (const edge of edgesOf(orient(corners, i > 0))) {
+      walls.push(...edge);
+      eta.push(permittivities[material]);
+    }
+  });
+  return { walls: Float64Array.from(walls), eta };
+}
+
+/** Whether a point lies in free space, at least `clearance` from every wall. */
+export function isFree(room, x, y, clearance = room.clearance) {
+  return (
+    contains(room.outline.corners, x, y) &&
+    distanceToEdges(room.outline.corners, x, y) >= clearance &&
+    room.obstacles.every(({ corners }) => !contains(corners, x, y) && distanceToEdges(corners, x, y) >= clearance)
+  );
+}
+
+/**
+ * Every feasible point of a regular grid over the room's bounding box.
+ * @returns {{points: Float64Array, spacing: [number, number]}} points (point, 2)
+ */
+export function makeGrid(room, numPoints) {
+  const [x0, y0, x1, y1] = boundsOf(room.outline.corners);
+  const spacing = [(x1 - x0) / (numPoints - 1), (y1 - y0) / (numPoints - 1)];
+  const points = [];
+  for (let i = 0; i < numPoints; i++) {
+    for (let j = 0; j < numPoints; j++) {
+      const [x, y] = [x0 + i * spacing[0], y0 + j * spacing[1]];
+      if (isFree(room, x, y)) points.push(x, y);
+    }
+  }
+  return { points: Float64Array.from(points), spacing };
+}
+
+/** A random point of the free space; null if none is found. */
+export function drawPoint(room, random, accept = () => true) {
+  const [x0, y0, x1, y1] = boundsOf(room.outline.corners);
+  for (let i = 0; i < MOST_DRAWS; i++) {
+    const [x, y] = [random.uniform(x0, x1), random.uniform(y0, y1)];
+    if (isFree(room, x, y) && accept(x, y)) return { x, y };
+  }
+  return null;
+}
+
+/**
+ * A room as Sec. III-A describes it: a square with rectangular, L- and T-shaped obstacles.
+ * @param {import("./random.js").Random} random
+ * @param {Record<string, any>} settings section `room` of a run
+ * @returns {Room}
+ */
+export function drawRoom(random, settings) {
+  const { size, material, clearance } = settings;
+  const outline = { corners: [[0, 0], [size, 0], [size, size], [0, size]], material };
+  for (let i = 0; i < MOST_DRAWS; i++) {
+    const room = { outline, obstacles: [], clearance };
+    for (let draw = 0; draw < 100 * settings.num_obstacles && room.obstacles.length < settings.num_obstacles; draw++) {
+      const obstacle = drawObstacle(room, random, settings);
+      if (obstacle) room.obstacles.push(obstacle);
+    }
+    const complete = room.obstacles.length === settings.num_obstacles;
+    if (complete && makeGrid(room, settings.grid_points).points.length / 2 >= settings.min_feasible) return room;
+  }
+  throw new RangeError(`Expected 'room' settings that a layout can meet, got none in ${MOST_DRAWS} draws`);
+}
+
+/** One more obstacle for a room, or null if this draw does not keep its distances. */
+export function drawObstacle(room, random, settings, scale = 1) {
+  let corners = drawShape(random, settings).map(([x, y]) => [scale * x, scale * y]);
+  for (let turns = random.integer(4); turns > 0; turns--) corners = quarterTurn(corners);
+  const [x0, y0, x1, y1] = boundsOf(corners);
+  const [left, bottom, right, top] = boundsOf(room.outline.corners);
+  const gap = scale * settings.wall_gap;
+  const [lowX, highX, lowY, highY] = [left + gap - x0, right - gap - x1, bottom + gap - y0, top - gap - y1];
+  if (highX < lowX || highY < lowY) return null;
+  const placed = shift(corners, random.uniform(lowX, highX), random.uniform(lowY, highY));
+  const apart = room.obstacles.every((other) => areApart(placed, other.corners, scale * settings.obstacle_gap));
+  if (!apart || !isInside(room, placed, gap)) return null;
+  return { corners: placed, material: room.outline.material };
+}
+
+/** A rectangle, an L or a T, one as likely as the other, with its box's lower left corner at the origin. */
+function drawShape(random, settings) {
+  const kind = random.integer(3);
+  if (kind === 0) {
+    const [w, h] = [random.uniform(...settings.rectangle_side), random.uniform(...settings.rectangle_side)];
+    return [[0, 0], [w, 0], [w, h], [0, h]];
+  }
+  const [w, h] = [random.uniform(...settings.bent_side), random.uniform(...settings.bent_side)];
+  const [foot, stem] = [random.uniform(...settings.arm_thickness), random.uniform(...settings.arm_thickness)];
+  if (kind === 1) return [[0, 0], [w, 0], [w, foot], [stem, foot], [stem, h], [0, h]];
+  const [a, b] = [(w - stem) / 2, (w + stem) / 2];
+  return [[0, 0], [w, 0], [w, foot], [b, foot], [b, h], [a, h], [a, foot], [0, foot]];
+}
+
+/** Whether an obstacle may stand so: in the room, apart from the others, and on none of the points. */
+export function mayStand(room, corners, others, points) {
+  const gap = 2 * room.clearance;
+  return (
+    isInside(room, corners, gap) &&
+    others.every((other) => areApart(corners, other.corners, gap)) &&
+    points.every(({ x, y }) => !contains(corners, x, y) && distanceToEdges(corners, x, y) >= room.clearance)
+  );
+}
+
+const areApart = (a, b, gap) => edgeGap(a, b) >= gap && !contains(a, ...b[0]) && !contains(b, ...a[0]);
+
+function isInside(room, corners, gap) {
+  const outline = room.outline.corners;
+  return corners.every(([x, y]) => contains(outline, x, y)) && edgeGap(corners, outline) >= gap;
+}

@@ -1,0 +1,101 @@
+/** One look at a scene: a room, a receiver and a transmitter in; a snapshot, its paths and a posterior out. */
+
+import { estimate } from "./estimator.js";
+import { MIN_DISTANCE, makeGrid, wallsOf } from "./layout.js";
+import { logPosterior } from "./methods.js";
+import { observe } from "./observation.js";
+import { copyPaths, replaceRow, takeRow } from "./paths.js";
+import { makeRadio, snrDb } from "./radio.js";
+import { Random } from "./random.js";
+import { summarise } from "./summary.js";
+import { Twin } from "./twin.js";
+
+/**
+ * @typedef {object} Scene
+ * @property {import("./layout.js").Room} room
+ * @property {import("./twin.js").Pose} receiver
+ * @property {{x: number, y: number}} transmitter
+ * @property {number} gridPoints candidates per axis, before those that are not free are left out
+ * @property {number} depth most reflections of a path
+ * @property {number} numPaths strongest paths that are estimated and compared
+ * @property {number} powerChange transmit power beyond the run's [dB]
+ * @property {number} seed of the noise, the sync offset and the carrier phase
+ * @property {string} method
+ * @property {boolean} rays whether the transmitter's rays are wanted
+ */
+
+export class Locator {
+  #settings;
+  #libraries = new Map(); // the last one of each grid: a coarse and a fine one take turns
+
+  /** @param {Record<string, any>} settings what `locus.explorer` exports of a run */
+  constructor(settings) {
+    this.#settings = settings;
+    for (const { weights } of Object.values(settings.methods)) {
+      for (const tensor of Object.values(weights)) tensor.values = Float64Array.from(tensor.values);
+    }
+  }
+
+  /** @param {Scene} scene */
+  locate(scene) {
+    const start = performance.now();
+    const radio = makeRadio(this.#settings.radio, scene.powerChange);
+    const { twin, grid, traced } = this.#prepare(scene, radio);
+    const { receiver, transmitter, numPaths } = scene;
+    const truth = nearest(grid.points, transmitter);
+    // As in the paper the true place is one of the candidates: it stands in for the nearest point of the grid.
+    const candidates = grid.points.slice();
+    candidates.set([transmitter.x, transmitter.y], 2 * truth);
+    const paths = copyPaths(traced);
+    replaceRow(paths, truth, twin.trace(receiver.heading, candidates.subarray(2 * truth, 2 * truth + 2)));
+    const iq = observe(takeRow(paths, truth), radio, new Random(scene.seed));
+    const observed = estimate(iq, { ...this.#settings.estimator, num_paths: numPaths }, radio);
+    const evidence = { candidates, paths, iq, observed, pose: receiver, radio, numPaths };
+    const logs = logPosterior(this.#settings.methods, scene.method, evidence);
+    const summary = summarise(logs, candidates, transmitter);
+    return {
+      points: grid.points,
+      spacing: grid.spacing,
+      logPosterior: logs,
+      ...summary,
+      observed: listPaths(observed, 0, radio, numPaths),
+      predicted: listPaths(paths, summary.best, radio, numPaths),
+      rays: scene.rays ? twin.rays(receiver.heading, transmitter.x, transmitter.y) : [],
+      milliseconds: performance.now() - start,
+    };
+  }
+
+  /** The twin and the traced grid; they stay the same while only the transmitter moves. */
+  #prepare({ room, receiver, depth, gridPoints }, radio) {
+    const key = JSON.stringify([room, receiver, depth, gridPoints]);
+    if (this.#libraries.get(gridPoints)?.key !== key) {
+      const { materials, twin: options } = this.#settings;
+      const { points, spacing } = makeGrid(room, gridPoints);
+      const far = (i) => Math.hypot(points[i] - receiver.x, points[i + 1] - receiver.y) >= MIN_DISTANCE;
+      const grid = { points: points.filter((_, i) => far(i - (i % 2))), spacing };
+      const limits = { maxDepth: depth, maxPaths: options.max_paths, wallThickness: options.wall_thickness };
+      const twin = new Twin(wallsOf(room, materials), receiver, limits, radio);
+      const traced = twin.trace(receiver.heading, grid.points);
+      this.#libraries.set(gridPoints, { key, twin, grid, traced });
+    }
+    return this.#libraries.get(gridPoints);
+  }
+}
+
+function nearest(points, { x, y }) {
+  let [best, least] = [0, Infinity];
+  for (let i = 0; i < points.length; i += 2) {
+    const distance = Math.hypot(points[i] - x, points[i + 1] - y);
+    if (distance < least) [best, least] = [i / 2, distance];
+  }
+  return best;
+}
+
+/** Angle [rad] and SNR [dB] of the strongest paths of a row. */
+function listPaths(paths, row, radio, count) {
+  const found = [];
+  for (let p = row * paths.width; p < (row + 1) * paths.width && paths.order[p] >= 0 && found.length < count; p++) {
+    found.push({ aoa: paths.aoa[p], snr: snrDb(paths.gainRe[p] ** 2 + paths.gainIm[p] ** 2, radio) });
+  }
+  return found;
+}

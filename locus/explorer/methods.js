@@ -1,0 +1,40 @@
+/** Methods by name: what was traced and observed in, the log posterior over the candidates out. */
+
+import { scoreDensity } from "./baselines.js";
+import { makeFeatures } from "./features.js";
+import { bayesLimit } from "./limit.js";
+import { despread } from "./observation.js";
+import { embed, normalise, scorePairs } from "./score.js";
+
+export const BAYES_LIMIT = "bayes_limit";
+
+/**
+ * @typedef {object} Evidence
+ * @property {Float64Array} candidates (candidate, 2) [m]
+ * @property {import("./paths.js").Paths} paths of the candidates
+ * @property {import("./observation.js").Complex} iq the snapshot
+ * @property {import("./paths.js").Paths} observed estimated paths, one row
+ * @property {import("./twin.js").Pose} pose of the receiver
+ * @property {import("./radio.js").Radio} radio
+ * @property {number} [numPaths] strongest paths of either side that are compared; all that the network knows by default
+ */
+
+/**
+ * @param {Record<string, object>} methods trained methods by name, as the run's weights hold them
+ * @param {string} name one of them, or `bayes_limit`
+ * @param {Evidence} evidence
+ * @returns {Float64Array} log posterior (candidate)
+ */
+export function logPosterior(methods, name, evidence) {
+  const { candidates, paths, iq, observed, pose, radio, numPaths } = evidence;
+  if (name === BAYES_LIMIT) return bayesLimit(paths, despread(iq, radio), radio);
+  if (!(name in methods)) {
+    throw new RangeError(`Expected 'method' in ${[...Object.keys(methods), BAYES_LIMIT]}, got ${name}`);
+  }
+  const method = methods[name];
+  const options = { numPaths: method.options.num_paths, snrRange: method.options.features.snr_range };
+  const seen = makeFeatures(observed, radio, options, numPaths);
+  if (name !== "locus_dt") return normalise(scoreDensity(name, method, candidates, seen, pose));
+  const embedded = embed(method.weights, makeFeatures(paths, radio, options, numPaths));
+  return normalise(scorePairs(method.weights, embedded, seen));
+}

@@ -1,0 +1,67 @@
+/** Path sets: arrays (row, path), strongest path first; padding has order -1 and no gain. */
+
+/**
+ * @typedef {object} Paths
+ * @property {number} rows candidates or snapshots
+ * @property {number} width paths a row at most
+ * @property {Float64Array} aoa relative to the heading [rad]
+ * @property {Float64Array} delay [s]
+ * @property {Float64Array} gainRe
+ * @property {Float64Array} gainIm
+ * @property {Int32Array} order number of bounces; of an estimate 0; -1: no path
+ */
+
+/** @returns {Paths} */
+export function makePaths(rows, width) {
+  const size = rows * width;
+  return {
+    rows,
+    width,
+    aoa: new Float64Array(size),
+    delay: new Float64Array(size),
+    gainRe: new Float64Array(size),
+    gainIm: new Float64Array(size),
+    order: new Int32Array(size).fill(-1),
+  };
+}
+
+/** Put a path into its place in a row; the weakest drops out when the row is full; of equals the shorter goes first. */
+export function insertPath(paths, row, aoa, delay, re, im, order) {
+  const { width, gainRe, gainIm } = paths;
+  const start = row * width;
+  const power = re * re + im * im;
+  let slot = width;
+  while (slot > 0) {
+    const i = start + slot - 1;
+    const previous = gainRe[i] ** 2 + gainIm[i] ** 2;
+    if (paths.order[i] >= 0 && (previous > power || (previous === power && paths.delay[i] <= delay))) break;
+    slot--;
+  }
+  if (slot === width) return;
+  const from = start + slot;
+  for (const column of [paths.aoa, paths.delay, gainRe, gainIm, paths.order]) {
+    column.copyWithin(from + 1, from, start + width - 1);
+  }
+  paths.aoa[from] = aoa;
+  paths.delay[from] = delay;
+  gainRe[from] = re;
+  gainIm[from] = im;
+  paths.order[from] = order;
+}
+
+/** Replace one row by the first row of another set of the same width. */
+export function replaceRow(paths, row, other) {
+  for (const name of ["aoa", "delay", "gainRe", "gainIm", "order"]) {
+    paths[name].set(other[name].subarray(0, paths.width), row * paths.width);
+  }
+}
+
+/** A copy, and one row of it as a set of its own. */
+export const copyPaths = (paths) => takeRows(paths, 0, paths.rows);
+export const takeRow = (paths, row) => takeRows(paths, row, row + 1);
+
+function takeRows(paths, first, end) {
+  const cut = (column) => column.slice(first * paths.width, end * paths.width);
+  const columns = ["aoa", "delay", "gainRe", "gainIm", "order"].map((name) => [name, cut(paths[name])]);
+  return { rows: end - first, width: paths.width, ...Object.fromEntries(columns) };
+}

@@ -1,0 +1,60 @@
+/** LOCUS-DT: features of every candidate and of an observation in, the score of each candidate out. */
+
+/**
+ * @typedef {{shape: number[], values: number[]}} Tensor row after row
+ * @typedef {Record<string, Tensor>} Weights
+ */
+
+/** Weights times a vector plus a bias; the vector starts at `from`. */
+export function linear(weight, bias, vector, from = 0) {
+  const [rows, columns] = weight.shape;
+  const result = new Float64Array(rows);
+  for (let r = 0; r < rows; r++) {
+    let total = bias ? bias.values[r] : 0;
+    for (let c = 0; c < columns; c++) total += weight.values[r * columns + c] * vector[from + c];
+    result[r] = total;
+  }
+  return result;
+}
+
+/** Negative numbers become zero, in place. */
+export function relu(vector) {
+  for (let i = 0; i < vector.length; i++) if (vector[i] < 0) vector[i] = 0;
+  return vector;
+}
+
+/** The candidates' part of the first layer, once for all snapshots: (candidate, unit). */
+export function embed(weights, candidates) {
+  const [units, columns] = weights.twin.shape;
+  const result = new Float64Array((candidates.length / columns) * units);
+  for (let c = 0; c < candidates.length / columns; c++) {
+    result.set(linear(weights.twin, null, candidates, c * columns), c * units);
+  }
+  return result;
+}
+
+/**
+ * @param {Weights} weights
+ * @param {Float64Array} embedded what `embed` made of the candidates
+ * @param {Float64Array} observed features of the observation
+ * @returns {Float64Array} scores (candidate)
+ */
+export function scorePairs(weights, embedded, observed) {
+  const shift = linear(weights.observation, weights.bias, observed);
+  const units = shift.length;
+  const scores = new Float64Array(embedded.length / units);
+  const first = new Float64Array(units);
+  for (let c = 0; c < scores.length; c++) {
+    for (let u = 0; u < units; u++) first[u] = Math.max(embedded[c * units + u] + shift[u], 0);
+    const second = relu(linear(weights["hidden.weight"], weights["hidden.bias"], first));
+    scores[c] = linear(weights["last.weight"], weights["last.bias"], second)[0];
+  }
+  return scores;
+}
+
+/** Log posterior from scores, whatever their size. */
+export function normalise(scores) {
+  const largest = scores.reduce((a, b) => Math.max(a, b), -Infinity);
+  const total = scores.reduce((sum, score) => sum + Math.exp(score - largest), 0);
+  return scores.map((score) => score - largest - Math.log(total));
+}

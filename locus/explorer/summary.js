@@ -1,0 +1,23 @@
+/** Read-outs: a log posterior over candidates and the true place in, what a person wants to know of it out. */
+
+export const NEAR = 5; // [m]
+
+/**
+ * @param {Float64Array} logs log posterior (candidate)
+ * @param {Float64Array} candidates (candidate, 2) [m]
+ * @param {{x: number, y: number}} truth
+ */
+export function summarise(logs, candidates, truth) {
+  let [mass, numNear, entropy, best] = [0, 0, 0, 0];
+  for (let c = 0; c < logs.length; c++) {
+    const probability = Math.exp(logs[c]);
+    if (probability > 0) entropy -= probability * logs[c];
+    if (logs[c] > logs[best]) best = c;
+    if (Math.hypot(candidates[2 * c] - truth.x, candidates[2 * c + 1] - truth.y) <= NEAR) {
+      mass += probability;
+      numNear++;
+    }
+  }
+  const mapError = Math.hypot(candidates[2 * best] - truth.x, candidates[2 * best + 1] - truth.y);
+  return { best, mass, uniformMass: numNear / logs.length, entropy, mapError, numCandidates: logs.length };
+}
