@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from locus.config import Config, EstimatorOptions, Radio, Room, TwinOptions
     from locus.estimator import estimate
+    from locus.explorer import explore
     from locus.layout import Layout, Pose
     from locus.location import locate
     from locus.methods import load_scorer
@@ -29,6 +30,7 @@ _HOMES = {
     "Twin": "locus.twin",
     "TwinOptions": "locus.config",
     "estimate": "locus.estimator",
+    "explore": "locus.explorer",
     "load_config": "locus.profiles",
     "load_scorer": "locus.methods",
     "locate": "locus.location",
@@ -48,6 +50,7 @@ __all__ = [
     "Twin",
     "TwinOptions",
     "estimate",
+    "explore",
     "load_config",
     "load_scorer",
     "locate",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 
+from locus import explorer
 from locus.chapters import chapters
 from locus.launch import links
 from locus.pages import write_pages
@@ -49,7 +50,10 @@ def build(run: Run, out: str | Path | None = None, address: str | None = None, b
 
 
 def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
-    """Copy the executed chapters to ``book/chapters``, each with a note: which run it shows, how to take it home."""
+    """Copy the executed chapters, each with a note, and the explorer with the run's weights into ``book``.
+
+    The note says which run a chapter shows, and how to take it home.
+    """
     folder = repository() / "book" / "chapters"
     remedy = f"`locus reproduce` makes it, with the settings of {run.name}"
     for step in [chapter_step(run, source) for source in chapters()]:
@@ -63,6 +67,7 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
         notebook = nbformat.read(executed, as_version=4)
         notebook.cells.insert(1, nbformat.v4.new_markdown_cell(note(run, executed.stem, address, branch)))
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
+    explorer.export(run, repository() / "book" / "_static" / "explorer")
 
 
 def note(run: Run, chapter: str, address: str | None, branch: str) -> str:

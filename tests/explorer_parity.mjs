@@ -32,14 +32,17 @@ function compute(scene) {
   const iq = { re: Float64Array.from(scene.iq.re.flat()), im: Float64Array.from(scene.iq.im.flat()) };
   const observed = estimate(iq, settings.estimator, radio);
   const evidence = { candidates, paths, iq, observed, pose: scene.pose, radio };
-  const network = { numPaths: settings.estimator.num_paths, snrRange: methods.locus_dt.options.features.snr_range };
+  const featuresOf = (order) => {
+    const { num_paths, features } = methods.locus_dt.options;
+    const options = { num_paths, features: { ...features, order } };
+    return [paths, observed].map((side) => [...makeFeatures(side, radio, options)]);
+  };
   const posterior = (name, which) => [...logPosterior(which, name, evidence)].map(Math.exp);
   return {
     paths: columns(wide),
     clean: { re: [...clean.re], im: [...clean.im] },
     observed: columns(observed),
-    features: [...makeFeatures(paths, radio, network)],
-    observedFeatures: [...makeFeatures(observed, radio, network)],
+    features: { strength: featuresOf("strength"), angle: featuresOf("angle") },
     posteriors: {
       bayes_limit: posterior("bayes_limit", {}),
       ...Object.fromEntries(

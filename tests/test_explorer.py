@@ -16,6 +16,7 @@ import xarray as xr
 import locus
 from locus import Config, Layout, Pose, TwinOptions, explorer, groups, limit
 from locus.checks import plain
+from locus.config import FeatureOptions
 from locus.features import features
 from locus.methods import METHODS, encodings, make_method
 from locus.observation import _receive
@@ -169,10 +170,11 @@ def test_estimates_are_the_same(both: Both) -> None:
     assert num_paths > 2 * NUM_SCENES
 
 
-def test_features_are_the_same(both: Both) -> None:
+@pytest.mark.parametrize("order", ["strength", "angle"])
+def test_features_are_the_same(both: Both, order: str) -> None:
     for scene, page in zip(both.scenes, both.page, strict=True):
-        np.testing.assert_allclose(page["features"], features(scene.paths).ravel(), atol=1e-5)
-        np.testing.assert_allclose(page["observedFeatures"], features(scene.observed).ravel(), atol=1e-5)
+        for found, side in zip(page["features"][order], (scene.paths, scene.observed), strict=True):
+            np.testing.assert_allclose(found, features(side, options=FeatureOptions(order=order)).ravel(), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", [*make_networks(), "bayes_limit"])
@@ -209,3 +211,31 @@ def test_rooms_are_drawn_by_the_same_rules(both: Both) -> None:
 def test_an_update_is_quick(both: Both) -> None:
     assert min(update["numCandidates"] for update in both.updates) >= 690
     assert np.median([update["milliseconds"] for update in both.updates]) < 100
+
+
+def test_a_run_without_weights_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
+    with pytest.raises(
+        FileNotFoundError, match=r"Expected trained weights in .*locus_dt\.safetensors, got no such file"
+    ):
+        locus.explore(run="smoke")
+    with pytest.raises(FileNotFoundError, match=r"Expected trained weights"):
+        explorer.export(locus.open_run("smoke"), tmp_path / "explorer")
+    assert not (tmp_path / "explorer").exists()
+
+
+def test_what_a_page_cannot_compute_is_refused(square: Layout) -> None:
+    carpet = Layout(square.room, materials=("floorboard",))
+    with pytest.raises(ValueError, match=r"Expected a 'material' that is defined at 12 GHz, got 'floorboard'"):
+        locus.explore(carpet)
+    with pytest.raises(ValueError, match=r"Expected 'radio\.num_subcarriers' a power of two for the explorer, got 100"):
+        explorer.settings(locus.open_run("smoke", {"radio.num_subcarriers": 100}))
+
+
+def test_weights_are_exported_to_the_last_bit() -> None:
+    """Short decimal numbers stand for the same single-precision weights."""
+    method = make_method("locus_dt", MethodOptions(), seed=3)
+    found = explorer.describe(method)["weights"]
+    for name, tensor in method.state_dict().items():
+        values = np.array(found[name]["values"], dtype=np.float32).reshape(found[name]["shape"])
+        np.testing.assert_array_equal(values, tensor.numpy())

@@ -7,16 +7,23 @@ The modules beside this file compute in the browser what :mod:`locus.twin.image`
 from __future__ import annotations
 
 import dataclasses
+import graphlib
+import html
 import json
+import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shapely import Polygon
+
 from locus.checks import plain
 from locus.config import Radio
+from locus.layout import Layout
 from locus.materials import material_names, permittivity
 from locus.methods import METHODS, TITLES, load_scorer
-from locus.run import Run, write_text
+from locus.run import Run, open_run, write_text
 from locus.score import Method
 
 HOME = Path(__file__).parent
@@ -80,3 +87,95 @@ def permittivities(radio: Radio) -> dict[str, list[float]]:
             continue
         found[name] = [value.real, value.imag]
     return found
+
+
+def page(folder: str = "../../_static/explorer") -> str:
+    """HTML of the explorer for a page of the book, from where :func:`export` wrote into ``folder``."""
+    return (
+        f'<link rel="stylesheet" href="{folder}/explorer.css">\n'
+        '<div id="explorer"><noscript>The explorer computes in your browser and needs JavaScript.</noscript></div>\n'
+        f'<script type="module">import {{ mount }} from "{folder}/explorer.js"; '
+        'mount(document.getElementById("explorer"));</script>'
+    )
+
+
+def explore(layout: Layout | None = None, run: str = "paper") -> Explorer:
+    """The live explorer in a notebook, for a room of your own.
+
+    Args:
+        layout: the room; random ones, as the run draws them, if missing.
+        run: whose weights and radio to use.
+
+    Raises:
+        FileNotFoundError: the run has no trained weights; the message names the command that makes them.
+        ValueError: a material of the room is not defined at the run's carrier.
+    """
+    opened = open_run(run)
+    for material in layout.materials if layout else ():
+        permittivity(material, opened.config.radio.carrier)
+    return Explorer(settings(opened), layout)
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """What :func:`explore` returns: a notebook shows it as a frame that holds all that it needs."""
+
+    settings: dict[str, Any]
+    layout: Layout | None
+
+    def to_html(self) -> str:
+        """A page of its own, without any other file."""
+        room = json.dumps(_room(self.layout) if self.layout else None)
+        style = (HOME / "explorer.css").read_text(encoding="utf-8")
+        script = _LOADER % (_embed(_modules()), _embed(self.settings), room)
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>LOCUS-DT explorer</title>\n'
+            '<meta name="viewport" content="width=device-width">\n'
+            "<style>:root { color-scheme: light dark; font-family: system-ui, sans-serif; } "
+            f"body {{ margin: 0 0.5rem; }}\n{style}</style></head>\n"
+            f'<body><div id="explorer"></div><script>{script}</script></body></html>\n'
+        )
+
+    def _repr_html_(self) -> str:
+        frame = "border: 0; height: 900px; width: 100%"
+        return f'<iframe title="LOCUS-DT explorer" style="{frame}" srcdoc="{html.escape(self.to_html())}"></iframe>'
+
+
+# Modules find each other by the addresses of blobs, each made after those that it imports.
+_LOADER = r"""
+const addresses = {};
+for (const [name, source] of %s) {
+  const linked = source.replace(/from "\.\/(.+?)"/g, (_, other) => `from "${addresses[other]}"`);
+  addresses[name] = URL.createObjectURL(new Blob([linked], { type: "text/javascript" }));
+}
+const root = document.getElementById("explorer");
+const options = { settings: %s, room: %s, worker: addresses["worker.js"] };
+import(addresses["explorer.js"]).then(({ mount }) => mount(root, options));
+new ResizeObserver(() => {
+  if (frameElement) frameElement.style.height = `${document.documentElement.offsetHeight + 24}px`;
+}).observe(document.body);
+"""
+
+
+def _modules() -> list[tuple[str, str]]:
+    """Name and source of each module, after those that it imports."""
+    sources = {path.name: path.read_text(encoding="utf-8") for path in assets() if path.suffix == ".js"}
+    imports = {name: re.findall(r'from "\./(.+?)"', source) for name, source in sources.items()}
+    return [(name, sources[name]) for name in graphlib.TopologicalSorter(imports).static_order()]
+
+
+def _room(layout: Layout) -> dict[str, Any]:
+    """A layout as the modules know it."""
+
+    def shape(polygon: Polygon, material: str) -> dict[str, Any]:
+        return {"corners": [list(corner) for corner in polygon.exterior.coords[:-1]], "material": material}
+
+    outline, *obstacles = (
+        shape(polygon, name) for polygon, name in zip((layout.room, *layout.obstacles), layout.materials, strict=True)
+    )
+    return {"outline": outline, "obstacles": obstacles, "clearance": layout.clearance}
+
+
+def _embed(content: object) -> str:
+    """JSON that may stand in a script."""
+    return json.dumps(content, separators=(",", ":")).replace("</", "<\\/")

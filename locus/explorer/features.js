@@ -8,22 +8,28 @@ export const PER_PATH = 3;
  * Cosine and sine of the angle and the scaled SNR of the strongest paths; a missing path is three zeros.
  * @param {import("./paths.js").Paths} paths
  * @param {import("./radio.js").Radio} radio
- * @param {{numPaths: number, snrRange: [number, number]}} options of the network
+ * @param {{num_paths: number, features: {snr_range: [number, number], order: string}}} options of the network
  * @param {number} [used] strongest paths that are used, all by default; the network sees the others as missing
  * @returns {Float64Array} (row, 3 x numPaths)
  */
-export function makeFeatures(paths, radio, { numPaths, snrRange: [low, high] }, used = numPaths) {
+export function makeFeatures(paths, radio, options, used = options.num_paths) {
+  const { num_paths: numPaths, features } = options;
+  const [low, high] = features.snr_range;
   const numbers = new Float64Array(paths.rows * numPaths * PER_PATH);
   for (let row = 0; row < paths.rows; row++) {
+    const kept = [];
     for (let p = 0; p < Math.min(numPaths, used, paths.width); p++) {
-      const i = row * paths.width + p;
-      if (paths.order[i] < 0) continue;
+      if (paths.order[row * paths.width + p] >= 0) kept.push(row * paths.width + p);
+    }
+    // By the sine, which is all that a linear array sees
+    if (features.order === "angle") kept.sort((a, b) => Math.sin(paths.aoa[a]) - Math.sin(paths.aoa[b]));
+    kept.forEach((i, p) => {
       const snr = snrDb(paths.gainRe[i] ** 2 + paths.gainIm[i] ** 2, radio);
       const at = (row * numPaths + p) * PER_PATH;
       numbers[at] = Math.cos(paths.aoa[i]);
       numbers[at + 1] = Math.sin(paths.aoa[i]);
       numbers[at + 2] = (Math.min(Math.max(snr, low), high) - low) / (high - low);
-    }
+    });
   }
   return numbers;
 }

@@ -32,9 +32,8 @@ export function logPosterior(methods, name, evidence) {
     throw new RangeError(`Expected 'method' in ${[...Object.keys(methods), BAYES_LIMIT]}, got ${name}`);
   }
   const method = methods[name];
-  const options = { numPaths: method.options.num_paths, snrRange: method.options.features.snr_range };
-  const seen = makeFeatures(observed, radio, options, numPaths);
+  const seen = makeFeatures(observed, radio, method.options, numPaths);
   if (name !== "locus_dt") return normalise(scoreDensity(name, method, candidates, seen, pose));
-  const embedded = embed(method.weights, makeFeatures(paths, radio, options, numPaths));
+  const embedded = embed(method.weights, makeFeatures(paths, radio, method.options, numPaths));
   return normalise(scorePairs(method.weights, embedded, seen));
 }

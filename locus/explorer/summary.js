@@ -18,6 +18,7 @@ export function summarise(logs, candidates, truth) {
       numNear++;
     }
   }
-  const mapError = Math.hypot(candidates[2 * best] - truth.x, candidates[2 * best + 1] - truth.y);
-  return { best, mass, uniformMass: numNear / logs.length, entropy, mapError, numCandidates: logs.length };
+  const place = { x: candidates[2 * best], y: candidates[2 * best + 1] };
+  const mapError = Math.hypot(place.x - truth.x, place.y - truth.y);
+  return { best, place, mass, uniformMass: numNear / logs.length, entropy, mapError, numCandidates: logs.length };
 }

@@ -1,0 +1,28 @@
+/** Colours: those of the book's figures, in both themes. */
+
+const VIRIDIS = `440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c 1fa088 28ae80 3fbc73 5ec962 84d44b
+  addc30 d8e219 fde725`;
+
+const anchors = VIRIDIS.split(/\s+/).map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+
+/** Colour [r, g, b] of a share in [0, 1]: matplotlib's viridis, between every sixteenth of its colours. */
+export function viridis(share) {
+  const at = Math.min(Math.max(share, 0), 1) * (anchors.length - 1);
+  const below = Math.min(Math.floor(at), anchors.length - 2);
+  return anchors[below].map((value, i) => Math.round(value + (at - below) * (anchors[below + 1][i] - value)));
+}
+
+/** The whole map as a CSS gradient. */
+export const gradient = `linear-gradient(to right, ${anchors.map((rgb) => `rgb(${rgb})`).join(", ")})`;
+
+export const RECEIVER = "#0050c8";
+export const TRANSMITTER = "#d00000";
+/** By number of bounces: Okabe and Ito's colours, on the dark end of the map. */
+export const RAYS = ["#ffffff", "#56b4e9", "#e69f00", "#f0a0c8"];
+
+/** Colours of the theme that an element is shown in. */
+export function themeOf(element) {
+  const style = getComputedStyle(element);
+  const read = (name) => style.getPropertyValue(`--explorer-${name}`).trim();
+  return Object.fromEntries(["ink", "faint", "ground", "solid", "observed", "predicted"].map((name) => [name, read(name)]));
+}

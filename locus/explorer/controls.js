@@ -1,0 +1,124 @@
+/** The page around both canvases: its elements, and the choices that they stand for. */
+
+import { RAYS, gradient } from "./colours.js";
+import { FLOOR } from "./map.js";
+import { BAYES_LIMIT } from "./methods.js";
+
+/** An element with attributes and children; a property that starts with "on" is a listener. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const HELP =
+  "Drag the star (transmitter), the blue dot (receiver), its arrow (heading) or an obstacle. With the keyboard: focus the " +
+  "map, choose with T, R, H or O, move with the arrow keys (Shift: small steps), Delete removes an obstacle.";
+
+/**
+ * Fill `root` with the explorer's elements.
+ * @param {HTMLElement} root
+ * @param {Record<string, any>} settings
+ * @param {{given: boolean}} options whether the room is given
+ * @param {Record<string, () => void>} actions what buttons do; `choose` is called when a choice changes
+ */
+export function buildPage(root, settings, { given }, actions) {
+  const titles = Object.entries(settings.methods).map(([name, { title }]) => [name, title]);
+  const method = choice([...titles, [BAYES_LIMIT, "Bayes limit"]], actions.choose);
+  const snr = slider("SNR", -20, 30, 0, actions.choose, (v) => `${v < 0 ? "−" : "+"}${Math.abs(v)} dB`);
+  const depth = slider("Reflection depth", 0, settings.twin.max_depth, settings.twin.max_depth, actions.choose);
+  const mostPaths = settings.estimator.num_paths;
+  const numPaths = slider("Number of paths", 1, mostPaths, mostPaths, actions.choose);
+  const seed = make("input", { type: "number", min: 0, max: 9999, step: 1, value: 0, oninput: actions.choose });
+  const rays = make("input", { type: "checkbox", onchange: actions.choose });
+  const selected = choice([], actions.select);
+  const remove = make("button", { type: "button", onclick: actions.removeObstacle }, "Remove obstacle");
+  const map = make("canvas", { class: "map", tabindex: 0, role: "application", "aria-label": "Map of the room" });
+  const stems = make("canvas", { class: "stems", role: "img", "aria-label": "Angles and strengths of the paths" });
+  const says = make("p", { class: "says", "aria-live": "polite" }, "Computing…");
+  const outputs = Object.fromEntries(["mass", "entropy", "mapError"].map((name) => [name, make("output", { name })]));
+  const ruler = make("span", { class: "ruler" });
+  const help = make("p", { class: "help", id: `explorer-help-${Math.random().toString(36).slice(2)}` }, HELP);
+  map.setAttribute("aria-describedby", help.id);
+  const reset = given ? "Start again" : "New room";
+  const button = (text, onclick) => make("button", { type: "button", onclick }, text);
+
+  const left = make("div", { class: "left" }, map, legend(ruler), says);
+  const readouts = make(
+    "dl",
+    { class: "readouts" },
+    ...readout("Posterior mass within 5 m of the truth", outputs.mass),
+    ...readout("Entropy", outputs.entropy),
+    ...readout("MAP error", outputs.mapError),
+  );
+  const controls = make(
+    "div",
+    { class: "controls", role: "group", "aria-label": "Controls" },
+    labelled("Method", method),
+    snr.label,
+    depth.label,
+    numPaths.label,
+    make("div", { class: "pair" }, labelled("Noise seed", seed), button("New noise", actions.newNoise)),
+    make("label", { class: "tick" }, rays, " Rays of the transmitter ", raysLegend()),
+    labelled("Selected", selected),
+    make("div", { class: "pair" }, button("Add obstacle", actions.addObstacle), remove),
+    make("div", { class: "pair" }, button(reset, actions.newRoom)),
+  );
+  const right = make("div", { class: "right" }, readouts, make("div", { class: "paths" }, stems, stemsLegend()), controls);
+  root.replaceChildren(make("div", { class: "panes" }, left, right), help);
+  const choices = () => ({
+    method: method.value,
+    powerChange: Number(snr.input.value),
+    depth: Number(depth.input.value),
+    numPaths: Number(numPaths.input.value),
+    seed: Math.max(0, Math.floor(Number(seed.value) || 0)),
+    rays: rays.checked,
+  });
+  return { map, stems, says, outputs, ruler, method, seed, selected, remove, choices };
+}
+
+const labelled = (text, element) => make("label", {}, make("span", {}, text), element);
+
+function choice(options, onchange) {
+  return make("select", { onchange }, ...options.map(([value, text]) => make("option", { value }, text)));
+}
+
+/** A slider whose label shows its value. */
+function slider(text, min, max, value, changed, show = String) {
+  const shown = make("span", {}, show(value));
+  const input = make("input", { type: "range", min, max, step: 1, value, "aria-valuetext": show(value) });
+  input.addEventListener("input", () => {
+    shown.textContent = show(Number(input.value));
+    input.setAttribute("aria-valuetext", shown.textContent);
+    changed();
+  });
+  return { input, label: make("label", {}, make("span", {}, `${text} `, shown), input) };
+}
+
+const readout = (text, output) => [make("dt", {}, text), make("dd", {}, output)];
+
+function legend(ruler) {
+  const bar = make("span", { class: "bar", style: `background: ${gradient}`, "aria-hidden": true });
+  const scale = [`${FLOOR}`.replace("-", "−"), bar, "0 nat: log posterior, relative to the most probable place ○"];
+  return make("div", { class: "legend" }, make("span", {}, ...scale), make("span", { class: "length" }, ruler));
+}
+
+/** Colours of the rays by number of bounces. */
+function raysLegend() {
+  const marks = RAYS.map((colour, order) => make("span", { class: "ray", style: `background: ${colour}` }, `${order}`));
+  return make("span", { class: "bounces" }, ...marks, " bounces");
+}
+
+function stemsLegend() {
+  const mark = (name) => make("span", { class: `mark ${name}`, "aria-hidden": true });
+  return make(
+    "div",
+    { class: "legend" },
+    make("span", {}, mark("observed"), "observed paths"),
+    make("span", {}, mark("predicted"), "twin’s paths of the most probable place"),
+  );
+}

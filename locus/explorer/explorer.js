@@ -1,0 +1,185 @@
+/**
+ * The live explorer: an element of a page in, a room in it in which everything can be dragged out.
+ *
+ * The main thread draws and listens; a worker computes. Requests are numbered, and only the newest answer is shown.
+ */
+
+import { buildPage } from "./controls.js";
+import { handle } from "./pointer.js";
+import { MapView } from "./map.js";
+import { drawStems } from "./stems.js";
+import { World, indexOf } from "./world.js";
+
+const FIRST_ROOM = 50;
+const PAUSE = 500; // [ms] of rest before the words change, so that a screen reader is not flooded
+
+/**
+ * @param {HTMLElement} root
+ * @param {object} [options]
+ * @param {Record<string, any>} [options.settings] what `locus.explorer` exports; by default the file beside this module
+ * @param {string | URL} [options.worker] the worker's module; by default the one beside this module
+ * @param {import("./layout.js").Room} [options.room] a room to explore instead of random ones
+ */
+export async function mount(root, options = {}) {
+  root.classList.add("locus-explorer");
+  try {
+    const settings = options.settings ?? (await load(new URL("./settings.json", import.meta.url)));
+    const worker = new Worker(options.worker ?? new URL("./worker.js", import.meta.url), { type: "module" });
+    root.explorer = new Explorer(root, settings, worker, options.room ?? null);
+  } catch (error) {
+    root.textContent = `The explorer could not start: ${error.message}`;
+    throw error;
+  }
+}
+
+async function load(address) {
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`Expected the run's weights at ${address}, got status ${response.status}`);
+  return response.json();
+}
+
+class Explorer {
+  #newest = 0;
+  #roomSeed = FIRST_ROOM;
+  #drawing = false;
+  #pause;
+
+  constructor(root, settings, worker, room) {
+    Object.assign(this, { root, settings, worker, result: null, world: new World(settings.room, room) });
+    const look = (dragging) => this.#look(dragging);
+    const actions = {
+      choose: () => look(false),
+      select: () => this.#select(this.page.selected.value),
+      newNoise: () => {
+        this.page.seed.value = Number(this.page.seed.value) + 1;
+        look(false);
+      },
+      newRoom: () => this.#reset(this.#roomSeed + 1),
+      addObstacle: () => this.#change(this.world.addObstacle(this.#newest), "There is no space for another obstacle."),
+      removeObstacle: () => this.#change(this.world.removeObstacle(), "Select an obstacle to remove it."),
+    };
+    this.page = buildPage(root, settings, { given: room !== null }, actions);
+    this.view = new MapView(this.page.map);
+    worker.onmessage = ({ data }) => this.#receive(data);
+    worker.onerror = (event) => this.#say(`The computation failed: ${event.message}`);
+    worker.postMessage({ settings });
+    this.#reset(FIRST_ROOM);
+    handle(this.view, this.world, {
+      moved: look,
+      selected: () => this.#select(this.world.selected),
+      remove: actions.removeObstacle,
+    });
+    for (const name of ["focus", "blur"]) this.page.map.addEventListener(name, () => this.#draw());
+    new ResizeObserver(() => this.#fit()).observe(root);
+    new MutationObserver(() => this.#draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
+  }
+
+  /** Where a thing is on the page [px], for those who point at it. */
+  pointTo(thing) {
+    const box = this.page.map.getBoundingClientRect();
+    const { x, y } = this.world.positionOf(thing);
+    const [u, v] = this.view.toPixel(x, y);
+    return { x: box.left + u, y: box.top + v };
+  }
+
+  #reset(seed) {
+    this.#roomSeed = seed;
+    this.world.reset(seed);
+    this.result = null;
+    this.#fit();
+    this.#select("transmitter");
+    this.#look(false);
+  }
+
+  #change(done, otherwise) {
+    if (!done) {
+      this.#say(otherwise);
+      return;
+    }
+    this.#select(this.world.selected);
+    this.#look(false);
+  }
+
+  #select(thing) {
+    this.world.selected = thing;
+    const { selected, remove } = this.page;
+    selected.replaceChildren(...this.world.things.map((name) => new Option(name, name, false, name === thing)));
+    remove.disabled = indexOf(thing) < 0;
+    this.page.map.setAttribute("aria-label", `Map of the room; arrow keys move the ${thing}`);
+    this.#draw();
+  }
+
+  /** Ask the worker for a look at the scene as it is now. */
+  #look(dragging) {
+    const { room, receiver, transmitter, gridPoints } = this.world;
+    const scene = { room, receiver, transmitter, gridPoints, ...this.page.choices() };
+    this.root.dataset.settled = "false";
+    this.worker.postMessage({ id: ++this.#newest, scene, dragging });
+    this.#draw();
+  }
+
+  #receive({ id, result, coarse, error }) {
+    if (error) {
+      this.#say(error);
+      return;
+    }
+    // An answer that is late is better than none while something is dragged.
+    this.result = result;
+    if (id === this.#newest && !coarse) this.root.dataset.settled = "true";
+    this.#showReadouts();
+    this.#draw();
+  }
+
+  #showReadouts() {
+    const { mass, uniformMass, entropy, mapError, numCandidates, milliseconds } = this.result;
+    const { outputs } = this.page;
+    const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+    outputs.mass.textContent = `${percent(mass)} (uniform: ${percent(uniformMass)})`;
+    outputs.entropy.textContent = `${entropy.toFixed(2)} nat (≈ ${count(Math.exp(entropy))} of ${numCandidates} places)`;
+    outputs.mapError.textContent = `${mapError.toFixed(1)} m`;
+    Object.assign(this.root.dataset, { mass, uniformMass, entropy, mapError, numCandidates, milliseconds });
+    clearTimeout(this.#pause);
+    this.#pause = setTimeout(() => this.#say(this.#describe()), PAUSE);
+  }
+
+  #describe() {
+    const { mass, uniformMass, mapError, numCandidates, observed } = this.result;
+    const name = this.page.method.selectedOptions[0].textContent;
+    const heard = observed.length === 0 ? "hears no path" : `hears ${observed.length} path${observed.length > 1 ? "s" : ""}`;
+    const hit = mapError < 0.05 ? "is the true one" : `is ${mapError.toFixed(1)} m off`;
+    return (
+      `The receiver ${heard}. ${name} gives ${(100 * mass).toFixed(0)} % to the places within 5 m of the transmitter, ` +
+      `${(mass / uniformMass).toFixed(1)} times a blind guess; of ${numCandidates} places the most probable one ${hit}.`
+    );
+  }
+
+  #say(text) {
+    this.page.says.textContent = text;
+  }
+
+  #fit() {
+    this.view.fit(this.world.room.outline.corners);
+    const metres = 10 ** Math.floor(Math.log10(this.world.bounds[2] - this.world.bounds[0])) / 5;
+    this.page.ruler.style.width = `${this.view.scale * metres}px`;
+    this.page.ruler.dataset.length = `${metres} m`;
+    this.#drawNow(); // a canvas that changes its size is blank
+  }
+
+  /** Draw once before the next frame, however often it is asked for. */
+  #draw() {
+    if (this.#drawing) return;
+    this.#drawing = true;
+    requestAnimationFrame(() => {
+      this.#drawing = false;
+      this.#drawNow();
+    });
+  }
+
+  #drawNow() {
+    this.view.draw(this.world, this.result, document.activeElement === this.page.map);
+    drawStems(this.page.stems, this.result);
+  }
+}
+
+const count = (number) => (number < 10 ? number.toFixed(1) : number.toFixed(0));

@@ -1,0 +1,166 @@
+/** The map: a world and a posterior in, a picture on a canvas out, and places on it back in metres. */
+
+import { RAYS, RECEIVER, TRANSMITTER, themeOf, viridis } from "./colours.js";
+import { boundsOf } from "./geometry.js";
+import { indexOf } from "./world.js";
+
+export const FLOOR = -10; // relative log posterior [nat] that is as dark as it gets, as in the book's figures
+const MARGIN = 10; // [px]
+
+export class MapView {
+  /** @param {HTMLCanvasElement} canvas */
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.heat = document.createElement("canvas");
+  }
+
+  /** Fit the room into the canvas; call it when the canvas or the room changes. */
+  fit(outline) {
+    const { canvas } = this;
+    const [x0, y0, x1, y1] = boundsOf(outline);
+    this.scale = (canvas.clientWidth - 2 * MARGIN) / (x1 - x0);
+    const height = this.scale * (y1 - y0) + 2 * MARGIN;
+    const density = window.devicePixelRatio || 1;
+    canvas.style.height = `${height}px`;
+    canvas.width = Math.round(canvas.clientWidth * density);
+    canvas.height = Math.round(height * density);
+    this.origin = [MARGIN - this.scale * x0, MARGIN + this.scale * y1];
+    canvas.getContext("2d").setTransform(density, 0, 0, density, 0, 0);
+  }
+
+  /** From metres to pixels of the canvas, and back. */
+  toPixel(x, y) {
+    return [this.origin[0] + this.scale * x, this.origin[1] - this.scale * y];
+  }
+
+  toMetre(u, v) {
+    return [(u - this.origin[0]) / this.scale, (this.origin[1] - v) / this.scale];
+  }
+
+  draw(world, result, focused) {
+    const context = this.canvas.getContext("2d");
+    const theme = themeOf(this.canvas);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    context.lineJoin = "round";
+    this.#polygon(context, world.room.outline.corners);
+    context.fillStyle = theme.ground; // too close to a wall to be free
+    context.fill();
+    if (result) this.#drawHeat(context, result, world.room.outline.corners);
+    world.room.obstacles.forEach((obstacle, i) => {
+      this.#polygon(context, obstacle.corners);
+      context.fillStyle = theme.solid;
+      context.fill();
+      const isSelected = indexOf(world.selected) === i;
+      stroke(context, isSelected ? TRANSMITTER : theme.ink, isSelected ? 2.5 : 1.3);
+    });
+    this.#polygon(context, world.room.outline.corners);
+    stroke(context, theme.ink, 1.8);
+    if (result) {
+      result.rays.toReversed().forEach((ray) => this.#drawRay(context, ray));
+      this.#drawBest(context, result);
+    }
+    this.#drawReceiver(context, world);
+    this.#drawTransmitter(context, world);
+    if (focused) this.#drawFocus(context, world, theme);
+  }
+
+  #polygon(context, corners) {
+    context.beginPath();
+    corners.forEach(([x, y], i) => context[i === 0 ? "moveTo" : "lineTo"](...this.toPixel(x, y)));
+    context.closePath();
+  }
+
+  /** One pixel a candidate on a small canvas, drawn large. */
+  #drawHeat(context, { points, spacing, logPosterior }, outline) {
+    const [x0, y0, x1, y1] = boundsOf(outline);
+    const [columns, rows] = [Math.round((x1 - x0) / spacing[0]) + 1, Math.round((y1 - y0) / spacing[1]) + 1];
+    const image = new ImageData(columns, rows);
+    const largest = logPosterior.reduce((a, b) => Math.max(a, b), -Infinity);
+    logPosterior.forEach((value, c) => {
+      const column = Math.round((points[2 * c] - x0) / spacing[0]);
+      const row = rows - 1 - Math.round((points[2 * c + 1] - y0) / spacing[1]);
+      image.data.set([...viridis(1 - (value - largest) / FLOOR), 255], 4 * (row * columns + column));
+    });
+    [this.heat.width, this.heat.height] = [columns, rows];
+    this.heat.getContext("2d").putImageData(image, 0, 0);
+    const [left, top] = this.toPixel(x0 - spacing[0] / 2, y1 + spacing[1] / 2);
+    context.save();
+    this.#polygon(context, outline);
+    context.clip();
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.heat, left, top, columns * spacing[0] * this.scale, rows * spacing[1] * this.scale);
+    context.restore();
+  }
+
+  #drawRay(context, { order, points }) {
+    context.beginPath();
+    for (let i = 0; i < points.length; i += 2) context.lineTo(...this.toPixel(points[i], points[i + 1]));
+    stroke(context, "rgba(0, 0, 0, 0.55)", 3);
+    stroke(context, RAYS[order % RAYS.length], 1.4);
+  }
+
+  /** A ring around the most probable candidate. */
+  #drawBest(context, { place }) {
+    context.beginPath();
+    context.arc(...this.toPixel(place.x, place.y), 14, 0, 2 * Math.PI);
+    stroke(context, "black", 3.5);
+    stroke(context, "white", 1.8);
+  }
+
+  #drawReceiver(context, world) {
+    const [u, v] = this.toPixel(world.receiver.x, world.receiver.y);
+    const tip = world.positionOf("heading");
+    const [a, b] = this.toPixel(tip.x, tip.y);
+    const angle = Math.atan2(b - v, a - u);
+    const arrow = () => {
+      context.beginPath();
+      context.moveTo(u, v);
+      context.lineTo(a, b);
+      for (const side of [2.6, -2.6]) {
+        context.moveTo(a, b);
+        context.lineTo(a + 11 * Math.cos(angle + side), b + 11 * Math.sin(angle + side));
+      }
+    };
+    context.lineCap = "round";
+    for (const [colour, width] of [["white", 6], [RECEIVER, 3]]) {
+      arrow();
+      stroke(context, colour, width);
+    }
+    context.beginPath();
+    context.arc(u, v, 6.5, 0, 2 * Math.PI);
+    context.fillStyle = RECEIVER;
+    context.fill();
+    stroke(context, "white", 1.8);
+  }
+
+  #drawTransmitter(context, { transmitter }) {
+    const [u, v] = this.toPixel(transmitter.x, transmitter.y);
+    context.beginPath();
+    for (let i = 0; i < 10; i++) {
+      const [radius, angle] = [i % 2 ? 4.6 : 11.5, (Math.PI * i) / 5 - Math.PI / 2];
+      context.lineTo(u + radius * Math.cos(angle), v + radius * Math.sin(angle));
+    }
+    context.closePath();
+    stroke(context, "white", 3.5);
+    context.fillStyle = TRANSMITTER;
+    context.fill();
+  }
+
+  /** A dashed ring around the thing that the keyboard moves. */
+  #drawFocus(context, world, theme) {
+    if (indexOf(world.selected) >= 0) return; // it has a red outline
+    const { x, y } = world.positionOf(world.selected);
+    context.beginPath();
+    context.arc(...this.toPixel(x, y), 16, 0, 2 * Math.PI);
+    stroke(context, theme.ground, 4);
+    context.setLineDash([4, 4]);
+    stroke(context, theme.ink, 2);
+    context.setLineDash([]);
+  }
+}
+
+function stroke(context, colour, width) {
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.stroke();
+}

@@ -1,0 +1,74 @@
+/** Hands on the map: pointers and keys in, moves of the world out. */
+
+import { indexOf } from "./world.js";
+
+const REACH = { mouse: 16, pen: 20, touch: 26 }; // [px] around a point that still count as a hit
+const STEP = 0.01; // of the room's longer side, at a key
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+const LETTERS = { t: "transmitter", r: "receiver", h: "heading" };
+
+/**
+ * @param {import("./map.js").MapView} view
+ * @param {import("./world.js").World} world
+ * @param {{moved: (dragging: boolean) => void, selected: () => void, remove: () => void}} tell what happened
+ */
+export function handle(view, world, tell) {
+  const { canvas } = view;
+  let drag = null; // {pointer, thing, dx, dy}: from the pointer to the thing [m]
+
+  const locate = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return view.toMetre(event.clientX - box.left, event.clientY - box.top);
+  };
+  const hit = (event, kind) => world.pick(...locate(event), (REACH[kind] ?? REACH.mouse) / view.scale);
+
+  canvas.addEventListener("pointerdown", (event) => {
+    const thing = event.button === 0 ? hit(event, event.pointerType) : null;
+    if (thing === null || drag !== null) return;
+    const [x, y] = locate(event);
+    const at = world.positionOf(thing);
+    drag = { pointer: event.pointerId, thing, dx: at.x - x, dy: at.y - y };
+    canvas.setPointerCapture(event.pointerId);
+    world.selected = thing;
+    tell.selected();
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (drag?.pointer !== event.pointerId) {
+      canvas.style.cursor = hit(event, event.pointerType) === null ? "default" : "grab";
+      return;
+    }
+    const [x, y] = locate(event);
+    if (world.move(drag.thing, x + drag.dx, y + drag.dy)) tell.moved(true);
+  });
+  const drop = (event) => {
+    if (drag?.pointer !== event.pointerId) return;
+    drag = null;
+    tell.moved(false);
+  };
+  canvas.addEventListener("pointerup", drop);
+  canvas.addEventListener("pointercancel", drop);
+  // A finger on a thing drags it; anywhere else on the map it scrolls the page.
+  const keep = (event) => {
+    if (hit(event.touches[0], "touch") !== null) event.preventDefault();
+  };
+  canvas.addEventListener("touchstart", keep, { passive: false });
+
+  canvas.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key in ARROWS) {
+      const [x0, y0, x1, y1] = world.bounds;
+      const metres = STEP * Math.max(x1 - x0, y1 - y0) * (event.shiftKey ? 0.2 : 1);
+      const length = world.selected === "heading" ? (event.shiftKey ? 0.2 : 1) : metres;
+      if (world.nudge(world.selected, ...ARROWS[event.key], length)) tell.moved(false);
+    } else if (event.key.toLowerCase() in LETTERS) {
+      world.selected = LETTERS[event.key.toLowerCase()];
+      tell.selected();
+    } else if (event.key.toLowerCase() === "o" && world.room.obstacles.length > 0) {
+      const next = (indexOf(world.selected) + 1) % world.room.obstacles.length;
+      world.selected = `obstacle ${next + 1}`;
+      tell.selected();
+    } else if (event.key === "Delete" || event.key === "Backspace") tell.remove();
+    else return;
+    event.preventDefault();
+  });
+}

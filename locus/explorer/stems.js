@@ -1,0 +1,77 @@
+/** The paths as stems: observed and predicted angles and SNRs in, a picture on a canvas out. */
+
+import { themeOf } from "./colours.js";
+
+const [LEFT, RIGHT, TOP, BOTTOM] = [46, 10, 8, 36]; // [px]
+const [LOW, HIGH] = [-30, 30]; // [dB], beyond which the networks see no difference
+
+/** @param {HTMLCanvasElement} canvas */
+export function drawStems(canvas, result) {
+  const density = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  [canvas.width, canvas.height] = [Math.round(width * density), Math.round(height * density)];
+  const context = canvas.getContext("2d");
+  context.setTransform(density, 0, 0, density, 0, 0);
+  const theme = themeOf(canvas);
+  const across = (degrees) => LEFT + ((degrees + 180) / 360) * (width - LEFT - RIGHT);
+  const up = (snr) => {
+    const share = (Math.min(Math.max(snr, LOW), HIGH) - LOW) / (HIGH - LOW);
+    return height - BOTTOM - share * (height - TOP - BOTTOM);
+  };
+  drawAxes(context, theme, across, up, width, height);
+  for (const kind of ["predicted", "observed"]) {
+    for (const { aoa, snr } of result?.[kind] ?? []) {
+      drawStem(context, across((aoa * 180) / Math.PI), up, snr, theme[kind], kind === "predicted");
+    }
+  }
+}
+
+function drawAxes(context, theme, across, up, width, height) {
+  context.font = "12px system-ui, sans-serif";
+  context.fillStyle = theme.ink;
+  context.lineWidth = 1;
+  context.strokeStyle = theme.faint;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  for (let degrees = -180; degrees <= 180; degrees += 90) {
+    line(context, across(degrees), TOP, across(degrees), height - BOTTOM);
+    context.textAlign = { "-180": "left", 180: "right" }[degrees] ?? "center";
+    context.fillText(`${degrees}°`.replace("-", "−"), across(degrees), height - BOTTOM + 4);
+  }
+  context.textAlign = "center";
+  context.fillText("angle of arrival", across(0), height - 15);
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (let snr = LOW; snr <= HIGH; snr += 20) {
+    line(context, LEFT, up(snr), width - RIGHT, up(snr));
+    context.fillText(`${snr}`.replace("-", "−"), LEFT - 5, up(snr));
+  }
+  context.save();
+  context.translate(8, up((LOW + HIGH) / 2));
+  context.rotate(-Math.PI / 2);
+  context.textAlign = "center";
+  context.fillText("SNR [dB]", 0, 0);
+  context.restore();
+}
+
+function drawStem(context, x, up, snr, colour, predicted) {
+  context.strokeStyle = colour;
+  context.fillStyle = colour;
+  context.lineWidth = predicted ? 5 : 1.8;
+  context.globalAlpha = predicted ? 0.45 : 1;
+  line(context, x, up(-Infinity), x, up(snr));
+  context.globalAlpha = 1;
+  context.beginPath();
+  context.arc(x, up(snr), predicted ? 6.5 : 3.5, 0, 2 * Math.PI);
+  if (predicted) {
+    context.lineWidth = 2;
+    context.stroke();
+  } else context.fill();
+}
+
+function line(context, x0, y0, x1, y1) {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}

@@ -1,0 +1,227 @@
+"""The explorer in a real browser: things are dragged, and the map must follow to the right place."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import shapely
+from browser import HARMLESS
+from playwright.sync_api import Browser, Page
+
+import locus
+
+CHAPTER = "book/chapters/07_explorer.html"
+ABOVE_UNIFORM = 3.0
+"""How much more LOCUS-DT, trained at smoke size, must give to the places near the truth than a blind guess."""
+LIMIT_ABOVE_UNIFORM = 30.0
+"""The same of the Bayes limit, which needs no training."""
+# In the first room, in metres: the transmitter in the receiver's sight, the receiver moved to the middle
+IN_SIGHT, MIDDLE = (80.0, 60.0), (45.0, 50.0)
+
+
+@pytest.fixture
+def explorer(site: str, page: Page) -> Iterator[Page]:
+    """The chapter with its first map drawn; nothing may fail while it is open."""
+    wrong: list[str] = []
+    page.on("requestfailed", lambda request: wrong.append(request.url))
+    page.on("response", lambda response: wrong.append(response.url) if response.status >= 400 else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.goto(f"{site}/{CHAPTER}", wait_until="networkidle")
+    page.locator("#explorer .map").scroll_into_view_if_needed()
+    settle(page)
+    yield page
+    assert [text for text in wrong if not any(word in text for word in HARMLESS)] == []
+
+
+def settle(page: Page) -> None:
+    page.wait_for_selector("#explorer[data-settled=true]", timeout=60_000)
+
+
+def read(page: Page, name: str) -> float:
+    settle(page)
+    return float(page.locator("#explorer").evaluate("(root, name) => root.dataset[name]", name))
+
+
+def gain(page: Page) -> float:
+    """Posterior mass within 5 m of the truth over that of a blind guess."""
+    return read(page, "mass") / read(page, "uniformMass")
+
+
+def where(page: Page, thing: str) -> tuple[float, float]:
+    """Position of a thing [m]."""
+    found = page.locator("#explorer").evaluate("(root, thing) => root.explorer.world.positionOf(thing)", thing)
+    return found["x"], found["y"]
+
+
+def on_page(page: Page, x: float, y: float) -> tuple[float, float]:
+    """Pixel of a place."""
+    script = """(root, [x, y]) => {
+      const box = root.explorer.page.map.getBoundingClientRect();
+      const [u, v] = root.explorer.view.toPixel(x, y);
+      return [box.left + u, box.top + v];
+    }"""
+    u, v = page.locator("#explorer").evaluate(script, [x, y])
+    return u, v
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Drag with a real pointer what lies at a place to another [m]."""
+    page.mouse.move(*on_page(page, *start))
+    page.mouse.down()
+    page.mouse.move(*on_page(page, *end), steps=8)
+    page.mouse.up()
+    settle(page)
+
+
+def test_map_follows_what_is_dragged(explorer: Page) -> None:
+    drag(explorer, where(explorer, "transmitter"), IN_SIGHT)
+    assert where(explorer, "transmitter") == pytest.approx(IN_SIGHT, abs=0.5)
+    assert gain(explorer) > ABOVE_UNIFORM
+    drag(explorer, where(explorer, "receiver"), MIDDLE)
+    assert where(explorer, "receiver") == pytest.approx(MIDDLE, abs=0.5)
+    assert gain(explorer) > ABOVE_UNIFORM
+
+    explorer.get_by_label("Method").select_option(label="Bayes limit")
+    before = explorer.locator("#explorer").evaluate("root => [...root.explorer.result.logPosterior]")
+    x, y = where(explorer, "obstacle 1")
+    inside = obstacle_middle(explorer, 0)
+    drag(explorer, inside, (inside[0] + 2.0, inside[1] + 2.0))
+    assert where(explorer, "obstacle 1") == pytest.approx((x + 2, y + 2), abs=0.5)
+    after = explorer.locator("#explorer").evaluate("root => [...root.explorer.result.logPosterior]")
+    assert before != after, "an obstacle that moved changes what the twin predicts"
+    assert gain(explorer) > LIMIT_ABOVE_UNIFORM
+    assert read(explorer, "mapError") < 5
+
+
+def obstacle_middle(page: Page, index: int) -> tuple[float, float]:
+    """A point in an obstacle [m]."""
+    script = "(root, index) => root.explorer.world.room.obstacles[index].corners"
+    point = shapely.Polygon(page.locator("#explorer").evaluate(script, index)).representative_point()
+    return point.x, point.y
+
+
+def test_heading_turns_when_its_arrow_is_dragged(explorer: Page) -> None:
+    x, y = where(explorer, "receiver")
+    drag(explorer, where(explorer, "heading"), (x - 10, y))
+    heading = explorer.locator("#explorer").evaluate("root => root.explorer.world.receiver.heading")
+    assert math.cos(heading) < -0.99
+
+
+def test_keys_move_what_is_selected(explorer: Page) -> None:
+    explorer.locator("#explorer .map").focus()
+    for key, thing, (dx, dy) in (("t", "transmitter", (2, 0)), ("r", "receiver", (0, 2)), ("o", "obstacle 1", (2, 0))):
+        x, y = where(explorer, thing)
+        explorer.keyboard.press(key)
+        for _ in range(2):
+            explorer.keyboard.press("ArrowRight" if dx else "ArrowUp")
+        settle(explorer)
+        assert where(explorer, thing) == pytest.approx((x + dx, y + dy))
+        assert explorer.get_by_label("Selected").input_value() == thing
+    explorer.keyboard.press("Delete")
+    settle(explorer)
+    assert explorer.locator("#explorer").evaluate("root => root.explorer.world.room.obstacles.length") == 2
+
+
+def test_every_control_changes_what_is_shown(explorer: Page) -> None:
+    def numbers() -> list[str]:
+        settle(explorer)
+        shown = explorer.locator("#explorer").evaluate("root => root.explorer.result")
+        return [str(shown[name]) for name in ("logPosterior", "observed", "rays")]
+
+    def changes(act: object) -> bool:
+        before = numbers()
+        act()  # type: ignore[operator]
+        return numbers() != before
+
+    for label, key in (("SNR", "ArrowRight"), ("Number of paths", "ArrowLeft"), ("Reflection depth", "ArrowLeft")):
+        assert changes(lambda label=label, key=key: press(explorer, label, key, 4)), label
+    for method in ("Gauss-Cart", "Gauss-Polar", "GMM-Cart", "Bayes limit", "LOCUS-DT"):
+        assert changes(lambda method=method: explorer.get_by_label("Method").select_option(label=method)), method
+    assert changes(lambda: explorer.get_by_label("Noise seed").fill("7"))
+    assert changes(lambda: explorer.get_by_label("Rays of the transmitter").check())
+    for button in ("New noise", "Add obstacle", "Remove obstacle", "New room"):
+        assert changes(lambda button=button: explorer.get_by_role("button", name=button).click()), button
+
+
+def press(page: Page, label: str, key: str, times: int) -> None:
+    page.get_by_label(label).focus()
+    for _ in range(times):
+        page.keyboard.press(key)
+
+
+def test_it_says_what_it_shows(explorer: Page) -> None:
+    says = explorer.locator("#explorer [aria-live=polite]")
+    explorer.wait_for_function("document.querySelector('#explorer .says').textContent.includes('LOCUS-DT gives')")
+    assert "times a blind guess" in says.inner_text()
+    assert "arrow keys move the transmitter" in (explorer.locator("#explorer .map").get_attribute("aria-label") or "")
+
+
+def test_a_finger_drags_things_and_scrolls_elsewhere(site: str, chromium: Browser) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(f"{site}/{CHAPTER}", wait_until="networkidle")
+    page.locator("#explorer .map").scroll_into_view_if_needed()
+    settle(page)
+    touch(page, on_page(page, *where(page, "transmitter")), on_page(page, *IN_SIGHT))
+    assert where(page, "transmitter") == pytest.approx(IN_SIGHT, abs=1)
+    scrolled = page.evaluate("scrollY")
+    u, v = on_page(page, 50, 90)
+    touch(page, (u, v), (u, v - 150))
+    page.wait_for_function("before => scrollY > before + 50", arg=scrolled)
+    context.close()
+
+
+def touch(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    session = page.context.new_cdp_session(page)
+    for share in np.linspace(0, 1, 9):
+        x, y = (1 - share) * np.array(start) + share * np.array(end)
+        kind = "touchMove" if share else "touchStart"
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": float(x), "y": float(y)}]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    settle(page)
+
+
+def test_own_room_opens_without_any_other_file(site: str, page: Page, smoke_data: str) -> None:
+    """What a notebook shows: one frame, given as text."""
+    outline = shapely.Polygon([(0, 0), (30, 0), (30, 12), (18, 12), (18, 20), (0, 20)])
+    layout = locus.Layout(outline, (shapely.box(6, 6, 9, 12),), ("brick", "metal"))
+    page.goto(site)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", smoke_data)
+        page.set_content(f"<!doctype html><p>A cell's output</p>{locus.explore(layout, 'smoke')._repr_html_()}")
+    frame = page.frame_locator("iframe")
+    frame.locator("#explorer[data-settled=true]").wait_for(timeout=60_000)
+    found = frame.locator("#explorer").evaluate("root => root.explorer.world.room")
+    assert shapely.Polygon(found["outline"]["corners"]).equals(outline)
+    assert [shape["material"] for shape in found["obstacles"]] == ["metal"]
+    assert frame.locator("#explorer").evaluate("root => root.explorer.result.numCandidates") >= 690
+    assert [url for url in asked if not url.startswith(("about:", "blob:", "data:"))] == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_can_be_read_in_both_themes(explorer: Page, theme: str) -> None:
+    explorer.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    script = """element => {
+      let ground = element;
+      while (ground.parentElement && /, 0\\)|transparent/.test(getComputedStyle(ground).backgroundColor)) {
+        ground = ground.parentElement;
+      }
+      return [getComputedStyle(element).color, getComputedStyle(ground).backgroundColor];
+    }"""
+    for name in (".says", "dt", "label", "button:enabled", "select"):
+        ink, paper = (luminance(colour) for colour in explorer.locator(f"#explorer {name}").first.evaluate(script))
+        assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) > 7, name
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a CSS colour, as the Web Content Accessibility Guidelines define it."""
+    share = np.array([float(part) for part in re.findall(r"[\d.]+", colour)[:3]]) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
