@@ -62,6 +62,7 @@ HTML(explorer.page())
 # Candidates are the free points of a grid of {glue:text}`grid_points` by {glue:text}`grid_points`. As in the paper the truth is one of them: the transmitter stands in for the point nearest to it. Twin and world are the same image method,
 # line of sight and at most {glue:text}`max_depth` reflections, so that the twin is exact. *SNR* changes the transmit power from its {glue:text}`tx_power:.0f` dBm; twin and receiver both know it. *Number of paths* takes paths away from both sides;
 # the network was trained with {glue:text}`num_paths` and sees the others as missing. A test sends 50 scenes through this page's code and through the package, and compares paths, estimates and the maps of every method.
+# The first room is one in which the map tells a lot; *New room* draws others, good and bad, as the paper draws them.
 #
 # ## Your own room
 #

@@ -10,7 +10,7 @@ import { MapView } from "./map.js";
 import { drawStems } from "./stems.js";
 import { World, indexOf } from "./world.js";
 
-const FIRST_ROOM = 50;
+const FIRST_ROOM = 163; // one with several modes, the true one ahead
 const PAUSE = 500; // [ms] of rest before the words change, so that a screen reader is not flooded
 
 /**
