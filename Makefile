@@ -10,7 +10,7 @@ as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench readme lock clean
+.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench readme still lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -73,6 +73,9 @@ bench: setup ## measure against the straightforward way; writes benchmarks/resul
 readme: setup ## redraw the pictures of README and book and write the README's table, from the paper's run
 	$(BIN)/python book/readme.py
 	$(BIN)/python book/own_room.py
+
+still: $(READY) chromium ## take the front page's picture of the explorer: RUN=paper
+	$(BIN)/python book/still.py "$$($(BIN)/python tests/book/browser.py)" $(or $(RUN),paper)
 
 lock: ## resolve requirements.lock anew from pyproject.toml
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
