@@ -118,7 +118,7 @@ def explore(layout: Layout | None = None, run: str = "paper") -> Explorer:
 
 @dataclass(frozen=True)
 class Explorer:
-    """What :func:`explore` returns: a notebook shows it as a frame that holds all that it needs."""
+    """What :func:`locus.explore` returns: a notebook shows it as a frame that holds all that it needs."""
 
     settings: dict[str, Any]
     layout: Layout | None
