@@ -125,5 +125,5 @@ def status(run: Run) -> dict[str, Any]:
         "steps": steps,
         "versions": versions,
         "machines": machines,
-        "settings": yaml.safe_dump(run.config.to_dict(), sort_keys=False, default_flow_style=None).strip(),
+        "settings": yaml.safe_dump(run.config.to_dict(), sort_keys=False).strip(),
     }
