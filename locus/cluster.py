@@ -8,9 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster, as_completed
 
 _POOLS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+# By Dask's default glibc hands freed memory back at once, and asking for it again costs a worker much of its time.
+_KEEP_MEMORY = {
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(2**25),
+    "MALLOC_TRIM_THRESHOLD_": str(2**33),
+    "MALLOC_TOP_PAD_": str(2**28),
+}
 
 
 @contextmanager
@@ -31,13 +39,15 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
         with Client(scheduler, timeout=10, set_as_default=False) as client:
             yield client
         return
+    before_start = {**dict.fromkeys(_POOLS, "1"), **_KEEP_MEMORY}
     with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": before_start}),
         LocalCluster(
             n_workers=num_workers or os.cpu_count(),
             threads_per_worker=1,
             processes=True,
             dashboard_address=":0",  # any port: two builds at once must not quarrel over one
-            env={**dict.fromkeys(_POOLS, "1"), "TQDM_DISABLE": "1"},
+            env={"TQDM_DISABLE": "1"},
             memory_limit=0,
             # A worker that is told to end may find its scheduler gone already, and would say so at length.
             silence_logs=logging.CRITICAL,
