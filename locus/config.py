@@ -80,8 +80,8 @@ class Radio:
     def __post_init__(self) -> None:
         check_range("radio.carrier", self.carrier, 0.0, open_low=True)
         check_range("radio.bandwidth", self.bandwidth, 0.0, open_low=True)
-        check_range("radio.tx_power_dbm", self.tx_power_dbm, -200.0, 200.0)
-        check_range("radio.noise_figure_db", self.noise_figure_db, -200.0, 200.0)
+        check_range("radio.tx_power_dbm", self.tx_power_dbm, -500.0, 500.0)
+        check_range("radio.noise_figure_db", self.noise_figure_db, -500.0, 500.0)
         check_range("radio.temperature", self.temperature, 0.0, open_low=True)
         check_range("radio.num_antennas", self.num_antennas, 1)
         check_range("radio.num_subcarriers", self.num_subcarriers, 2)
