@@ -155,7 +155,7 @@ def test_captures_that_are_no_arrays(folder: Path, capfd: pytest.CaptureFixture[
         ("carrier: 28e9", "got carrier 2.8e+10; `locus train locus_dt --set radio.carrier=28000000000.0`"),
         ("carier: 12.0e+9", "in 'radio.', got radio.carier"),
         ("carrier: fast", "Expected 'radio.carrier' of type float, got 'fast' (str)"),
-        ("tx_power_dbm: .nan", "Expected 'radio.tx_power_dbm' in [-200, 200], got nan"),
+        ("tx_power_dbm: .nan", "Expected 'radio.tx_power_dbm' in [-500, 500], got nan"),
         ("- 1", "Expected settings for 'radio', got [1]"),
         ("a: [1\nb: }", "Expected a radio in YAML in radio.yml, got what is not"),
         ("", "Expected settings for 'radio', got None"),
