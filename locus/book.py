@@ -65,6 +65,8 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
                 f"Expected chapter {executed.stem} as it would be made now, got a stale one; {remedy}"
             )
         notebook = nbformat.read(executed, as_version=4)
+        # Papermill's own cell repeats what the note says
+        notebook.cells = [c for c in notebook.cells if "injected-parameters" not in c.metadata.get("tags", [])]
         notebook.cells.insert(1, nbformat.v4.new_markdown_cell(note(run, executed.stem, address, branch)))
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
     explorer.export(run, repository() / "book" / "_static" / "explorer")
