@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,6 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from locus import metrics
 from locus.figures import draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.maps import Task
 from locus.table import TITLES
@@ -100,22 +99,23 @@ def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: fl
     return mesh
 
 
-def coverage_figure(rows: xr.Dataset, rng: np.random.Generator) -> Figure:
-    """Expected coverage of each method with its simultaneous band, from levels (snapshot, method)."""
+def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
+    """By how much coverage, of each method as :func:`locus.metrics.coverage` gives it, differs from its level."""
     layout = ConstrainedLayoutEngine(w_pad=0.12)
-    figure, panels = plt.subplots(2, 3, figsize=(8.6, 5.8), layout=layout, sharex=True, sharey=True)
-    for name, axes in zip(TITLES, panels.flat, strict=True):
-        curve = metrics.coverage(rows.level.sel({"method": name}), rows.group, rng)
-        style = STYLES[name]
-        axes.fill_between(100 * curve.nominal, 100 * curve.low, 100 * curve.high, color="0.82", linewidth=0)
-        axes.plot([0, 100], [0, 100], color="0.4", linewidth=0.8)
-        axes.plot(100 * curve.nominal, 100 * curve.coverage, color=style["color"], linewidth=2, clip_on=False)
+    figure, panels = plt.subplots(2, 3, figsize=(8.6, 5.0), layout=layout, sharex=True)
+    for (name, curve), axes in zip(curves.items(), panels.flat, strict=True):
+        nominal = 100 * curve.nominal
+        low, high, found = (100 * curve[part] - nominal for part in ("low", "high", "coverage"))
+        axes.fill_between(nominal, low, high, color="0.82", linewidth=0)
+        axes.axhline(0, color="0.4", linewidth=0.8)
+        axes.plot(nominal, found, color=STYLES[name]["color"], linewidth=2)
         verdict = "in the band" if bool(curve.calibrated) else "leaves the band"
         axes.set_title(f"{TITLES[name]}: {verdict}", fontsize="medium")
-        axes.set(aspect="equal", xlim=(0, 100), ylim=(0, 100), xticks=range(0, 101, 25), yticks=range(0, 101, 25))
+        reach = 1.15 * float(max(abs(found).max(), high.max()))
+        axes.set(xlim=(0, 100), ylim=(-reach, reach), xticks=range(0, 101, 25))
         axes.grid(alpha=0.3)
     figure.supxlabel("nominal credible level [%]", fontsize="medium")
-    figure.supylabel("truths inside [%]", fontsize="medium")
+    figure.supylabel("truths inside, less nominal [percentage points]", fontsize="medium")
     return figure
 
 

@@ -190,16 +190,16 @@ figure = result_figures.methods_figure(tasks[2])
 # ## Is it honest?
 #
 # A map that claims 90 % should hold the truth nine times out of ten. For each snapshot we ask for the *credible level* of the truth: how much probability
-# lies on places that are more probable than it. For an honest method these levels are uniform, and the curve below is the diagonal.
+# lies on places that are more probable than it. For an honest method these levels are uniform, and the curve below is zero throughout.
 
-# %% mystnb={"image": {"alt": "Share of truths inside credible sets against their nominal level, one panel for each method and limit, each with a band about the diagonal"}} tags=["hide-input"]
-figure = result_figures.coverage_figure(rows["random"], np.random.default_rng(0))
-
-# %% tags=["remove-cell"]
+# %% mystnb={"image": {"alt": "By how much the share of truths inside credible sets differs from the nominal level, one panel for each method and limit, each with a band about zero"}} tags=["hide-input"]
 curves = {
     name: metrics.coverage(rows["random"].level.sel({"method": name}), rows["random"].group, np.random.default_rng(0))
     for name in TITLES
 }
+figure = result_figures.coverage_figure(curves)
+
+# %% tags=["remove-cell"]
 curve = curves["locus_dt"]
 glue("covered_50", 100 * float(curve.coverage.sel(nominal=0.5)), display=False)
 glue("covered_90", 100 * float(curve.coverage.sel(nominal=0.9)), display=False)
@@ -209,10 +209,10 @@ glue("limit_calibrated", int(curves["bayes_limit"].calibrated), display=False)
 
 # %% [markdown]
 # *Eval Random. Grey: where the whole curve of an honest method stays in 95 % of all experiments of this size. A curve below the band claims too much, one above it too
-# little. The Bayes limit must be honest, as its model is the one that made the data: it checks the check. The blind limit need not be: it takes the strength of a path for
+# little; mind the scales. The Bayes limit must be honest, as its model is the one that made the data: it checks the check. The blind limit need not be: it takes the strength of a path for
 # random about the twin's, while here it is exactly that.*
 #
-# LOCUS-DT's 50 % sets hold {glue:text}`covered_50:.0f` % of the truths, its 90 % sets {glue:text}`covered_90:.0f` %; at 50 % the band is {glue:text}`band_50:.0f` points wide to
+# LOCUS-DT's 50 % sets hold {glue:text}`covered_50:.1f` % of the truths, its 90 % sets {glue:text}`covered_90:.1f` %; at 50 % the band is {glue:text}`band_50:.1f` points wide to
 # either side. Of the six curves {glue:text}`num_calibrated` stay in their bands everywhere.
 #
 # ## What it is good for
