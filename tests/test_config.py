@@ -55,9 +55,7 @@ def test_bad_settings_are_named(change: dict[str, object], message: str) -> None
 
 
 def test_unknown_profile_and_malformed_setting_are_named() -> None:
-    with pytest.raises(
-        ValueError, match=r"Expected 'profile' in \['paper', 'paper-exact', 'quick', 'sensitivity', 'smoke'\], got 'huge'"
-    ):
+    with pytest.raises(ValueError, match=r"Expected 'profile' in \['paper', .*'smoke'\], got 'huge'"):
         load_config("huge")
     with pytest.raises(ValueError, match=r"Expected a setting like 'room.size=80', got 'room.size'"):
         parse_changes(["room.size"])
