@@ -21,6 +21,7 @@ from locus.pipeline import read_report
 from locus.profiles import load_config
 from locus.result_tables import headline
 from locus.run import Run, repository, write_text
+from locus.score import PairNetwork
 
 
 def write_pages(run: Run) -> None:
@@ -54,6 +55,7 @@ def intro() -> dict[str, Any]:
     table, config = _paper("table"), load_config("paper")
     return {
         "headline": headline(table, printed()),
+        "num_weights": sum(weights.numel() for weights in PairNetwork().parameters()),
         "num_layouts": int(table.num_groups.sel(evaluation="random")),
         "training_layouts": config.training.num_layouts,
         "train_twin": config.twin.train,
