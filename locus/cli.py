@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 import warnings
@@ -220,20 +221,20 @@ def _sensitivity(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from locus import steps
+    from locus import report, steps
     from locus.methods import METHODS
 
     run = locus.open_run(options.profile, parse_changes(options.set))
     targets = [steps.weights_step(run, name) for name in options.methods or METHODS]
     run.save()
-    made = steps.make(targets, options.workers, options.scheduler)
+    made = steps.make(targets, options.workers, options.scheduler, functools.partial(report.note, run))
     for target in targets:
         print(f"{target.name} of run {run.name}: " + (f"{made[target.name]:.0f} s" if target.name in made else "fresh"))
     return 0
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from locus import steps
+    from locus import report, steps
     from locus.evaluation import EVALUATIONS, Rows, print_table
 
     run = locus.open_run(options.profile, parse_changes(options.set))
@@ -242,7 +243,8 @@ def _evaluate(options: argparse.Namespace) -> int:
             raise ValueError(f"Expected evaluations of {list(EVALUATIONS)}, got {name!r}")
     names = options.evaluations or ["test"]
     run.save()
-    steps.make([steps.rows_step(run, EVALUATIONS[name]) for name in names], options.workers, options.scheduler)
+    targets = [steps.rows_step(run, EVALUATIONS[name]) for name in names]
+    steps.make(targets, options.workers, options.scheduler, functools.partial(report.note, run))
     for name in names:
         print_table(f"{name} of run {run.name}", Rows(run, EVALUATIONS[name]).open(name))
     return 0

@@ -14,14 +14,14 @@ import xarray as xr
 import yaml
 
 import locus
-from locus import metrics, netcdf, reading_page, scaling, sensitivity, units
+from locus import methods, metrics, netcdf, reading_page, report, scaling, sensitivity, units
 from locus.describe import Module
 from locus.paper import printed
-from locus.pipeline import read_report
 from locus.profiles import load_config
 from locus.result_tables import headline
 from locus.run import Run, repository, write_text
 from locus.score import PairNetwork
+from locus.weights import Weights
 
 
 def write_pages(run: Run) -> None:
@@ -113,7 +113,7 @@ def status(run: Run) -> dict[str, Any]:
     Raises:
         FileNotFoundError: there is no report.
     """
-    steps = read_report(run)["steps"]
+    steps = report.read(run)["steps"]
     if not steps:
         raise FileNotFoundError(f"Expected report.json in run {run.name}, got none; `locus reproduce` writes it")
     versions: dict[str, list[str]] = {}
@@ -127,5 +127,28 @@ def status(run: Run) -> dict[str, Any]:
         "steps": steps,
         "versions": versions,
         "machines": machines,
+        "trainings": trainings(run),
         "settings": yaml.safe_dump(run.config.to_dict(), sort_keys=False).strip(),
     }
+
+
+def trainings(run: Run) -> list[dict[str, Any]]:
+    """How each network of a run was trained, as the headers of its weights tell; a run of one chapter may have none."""
+    found = []
+    for method, title in methods.TITLES.items():
+        weights = Weights(run, method)
+        apart = len(weights.encodings) > 1
+        for encoding in weights.encodings if weights.path.is_file() else ():
+            training = methods.read_tensors(weights.path_of(encoding if apart else None))[1]["training"]
+            history = training["history"]
+            found.append(
+                {
+                    "network": f"{title}, {encoding}" if apart else title,
+                    "epochs": len(history["seconds"]),
+                    "kept": training["best_epoch"] + 1,
+                    "validation": min(history["validation"]),
+                    "reason": training["reason"],
+                    "seconds": sum(history["seconds"]),
+                }
+            )
+    return found

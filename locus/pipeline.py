@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from locus import cluster, methods, steps
+from locus import cluster, methods, report, steps
 from locus.chapters import Chapter, chapters
-from locus.run import Run, data_root, open_run, versions, write_text
+from locus.run import Run, data_root, open_run
 from locus.steps import Step
 from locus.units import duration
 
@@ -88,7 +84,6 @@ def reproduce(
     due = _due(everything, force)
     if due:
         run.save()
-    report = read_report(run)
     with ExitStack() as stack:
         workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
         for number, step in enumerate(everything, 1):
@@ -100,13 +95,7 @@ def reproduce(
             step.make(workers)
             seconds = time.perf_counter() - start
             print(f"{label}: computed in {seconds:.0f} s", flush=True)
-            report["steps"][step.name] = _entry(run, step, round(seconds, 1))
-            for other in everything:
-                if other.name not in due and not other.is_store:
-                    report["steps"].setdefault(other.name, _entry(run, other, None))
-                if other.name not in due and other.name in report["steps"]:
-                    report["steps"][other.name]["state"] = "fresh"
-            _write_report(run, report)
+            report.note(run, step, seconds, [other for other in everything if other.name not in due])
 
 
 def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_workers: int | None = None) -> Iterator[str]:
@@ -114,7 +103,7 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
     everything = all_steps(run, only)
     due = _due(everything, force)
     workers = num_workers or os.cpu_count() or 1
-    before = read_report(run)["steps"]
+    before = report.read(run)["steps"]
     total, disk = 0.0, 0
     for step in everything:
         if step.name not in due:
@@ -159,40 +148,3 @@ def _state(step: Step, everything: list[Step], due: set[str]) -> str:
     """Of a step that is not due. Stores are only looked into where they are needed: checksums take their time."""
     needed = any(step.name in (need.name for need in other.needs) for other in everything if other.name in due)
     return "fresh" if needed or not step.is_store else "not needed, as all that is made from it is fresh"
-
-
-def machine() -> dict[str, Any]:
-    """What a reader needs to judge times by; no host name."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {"cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": os.uname().sysname}
-
-
-def _entry(run: Run, step: Step, seconds: float | None) -> dict[str, Any]:
-    """Of a step that was made just now, or, without seconds, before by another command."""
-    return {
-        "state": "computed",
-        "seconds": seconds,
-        "finished": datetime.now(UTC).strftime("%Y-%m-%d %H:%M") if seconds is not None else None,
-        "hash": step.hash(),
-        "inputs": {need.name: need.hash() for need in step.needs},
-        "outputs": {str(path.relative_to(run.path)): _digest(path) for path in step.outputs()},
-        "versions": versions(),
-        "machine": machine(),
-    }
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def read_report(run: Run) -> dict[str, Any]:
-    """The run's report: without steps, if none was written."""
-    path = run.path / "report.json"
-    if not path.is_file():
-        return {"run": run.name, "profile": run.profile, "steps": {}}
-    return dict(json.loads(path.read_text(encoding="utf-8")))
-
-
-def _write_report(run: Run, report: dict[str, Any]) -> None:
-    write_text(run.path / "report.json", json.dumps(report, indent=2) + "\n")

@@ -205,8 +205,16 @@ def due(targets: Iterable[Step], again: Container[str] = ()) -> list[Step]:
     return list(found.values())
 
 
-def make(targets: Iterable[Step], num_workers: int | None = None, scheduler: str | None = None) -> dict[str, float]:
-    """Make what is due, on local processes or a Dask scheduler; returns the seconds that each step took."""
+def make(
+    targets: Iterable[Step],
+    num_workers: int | None = None,
+    scheduler: str | None = None,
+    done: Callable[[Step, float], None] = lambda *_: None,
+) -> dict[str, float]:
+    """Make what is due, on local processes or a Dask scheduler; returns the seconds that each step took.
+
+    ``done`` hears of every step when it is made, so that an interruption leaves a note of those before it.
+    """
     seconds = {}
     with ExitStack() as stack:
         workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
@@ -214,4 +222,5 @@ def make(targets: Iterable[Step], num_workers: int | None = None, scheduler: str
             start = time.perf_counter()
             step.make(workers)
             seconds[step.name] = time.perf_counter() - start
+            done(step, seconds[step.name])
     return seconds

@@ -119,7 +119,7 @@ def train(
             if checkpoint is not None:
                 state.save(*checkpoint)
     method.load_state_dict(state.best)
-    report(f"{method.name}: {reason}; best validation loss {state.best_loss:.3f} in epoch {state.best_epoch}")
+    report(f"{method.name}: {reason}; best validation loss {state.best_loss:.3f} in epoch {state.best_epoch + 1}")
     if checkpoint is not None:
         checkpoint[0].unlink(missing_ok=True)
     return Trained(state.history, state.best_epoch, reason)

@@ -89,6 +89,18 @@ def test_status_tells_what_the_report_says(tmp_path: Path, monkeypatch: pytest.M
     assert "| `models/a` | computed | 3.0 s | 2026-01-02 03:04 | `ab` |" in text
     assert "| `models/b` | computed | not noted | not noted | `ab` |" in text
     assert str(tmp_path) not in text
+    assert "## Training" not in text
+
+
+def test_status_tells_how_the_papers_networks_were_trained() -> None:
+    told = pages.status(locus.open_run("paper"))["trainings"]
+    assert [one["network"] for one in told] == [
+        "LOCUS-DT",
+        *(f"{name}, {how}" for name in ("Gauss-Cart", "Gauss-Polar", "GMM-Cart") for how in ("plain", "turned")),
+    ]
+    for one in told:
+        assert one["kept"] <= one["epochs"]
+        assert one["seconds"] > 0
 
 
 def test_a_template_that_lacks_a_value_is_an_error() -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import locus
-from locus import methods, steps
+from locus import methods, report, steps
 from locus.cli import main
 from locus.dataset import make_snapshots, trace_group
 from locus.weights import Weights
@@ -46,6 +46,13 @@ def test_a_file_says_what_it_is_and_how_it_came_about(run: locus.Run, name: str)
     assert "torch" in header["versions"]
     assert Weights(run, name).fresh()
     assert not list(run.models.glob("*checkpoint*"))
+
+
+def test_the_command_notes_what_it_made(run: locus.Run) -> None:
+    noted = report.read(run)["steps"]
+    assert set(noted) == {"candidates/train", "observations/train", *(f"models/{name}" for name in methods.METHODS)}
+    assert all(step["state"] == "computed" and step["seconds"] > 0 and step["finished"] for step in noted.values())
+    assert noted["models/gmm_cart"]["hash"] == Weights(run, "gmm_cart").hash()
 
 
 @pytest.mark.parametrize("name", methods.METHODS)
