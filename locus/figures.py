@@ -129,7 +129,7 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
     filtered.plot(
         1e9 * seen.delay, np.sin(seen.aoa), marker="x", markersize=7, color="#FF6A3D", label="estimated", **style
     )
-    filtered.legend(loc="upper right", labelcolor="white", facecolor="black", framealpha=0.5, fontsize="small")
+    filtered.legend(loc="best", labelcolor="white", facecolor="black", framealpha=0.5, fontsize="small")
     filtered.set(xlabel="delay after the start of the snapshot [ns]", ylabel="sine of the angle", ylim=(-1, 1))
     return figure
 

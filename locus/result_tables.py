@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -36,8 +37,10 @@ def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
 
 
 def with_interval(numbers: Sequence[float], form: str) -> str:
-    """A number, and the lower and the upper end of its interval, as text."""
+    """A number, and the lower and the upper end of its interval, as text; infinity stands alone."""
     value, low, high = numbers
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
     return f"{value:{form}} [{low:{form}}, {high:{form}}]"
 
 

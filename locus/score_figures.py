@@ -138,7 +138,8 @@ def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
             axes.plot(one.epoch, one.train, color=colour, linestyle="--", linewidth=1.2)
             best = int(one.best_epoch)
             axes.plot(best, one.validation.sel(epoch=best), "o", color=colour, markeredgecolor="white", markersize=8)
-        axes.axhline(0, color="0.4", linewidth=0.8)
+        if len(names) > 1:  # of one method the course of the loss is to be seen, not how far it is from a uniform guess
+            axes.axhline(0, color="0.4", linewidth=0.8)
         axes.set(xlabel="epoch", title=title)
         axes.grid(alpha=0.3)
     all_axes[0, 0].set_ylabel("adjusted loss [nat]")

@@ -69,7 +69,7 @@ figure = figures.snapshot_figure(chosen, truth, observed)
 
 # %% [markdown]
 # *Left: the samples, as a receiver sees them: nothing to see. Right: the same after correlation with the pilot and the array. Each path
-# is a spot; the circles are the true paths of the twin, the crosses what the estimator found. Weak paths drown in the noise or in
+# is a spot; the circles are the true paths of the twin, the crosses what the estimator found. Weaker paths drown in the noise or in
 # the side lobes of strong ones.*
 #
 # ## Maximum likelihood

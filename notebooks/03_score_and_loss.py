@@ -281,7 +281,7 @@ for number, name in enumerate(("strong", "middling", "weak")):
 # ## Training
 #
 # AdamW minimises [(17)](#eq-17). In each step a snapshot is compared with a few wrong candidates that are drawn anew.
-# Some rooms are kept apart for validation; the weights of the best epoch are the ones that count. The curves show the adjusted loss over all candidates: 0 is a
+# Some rooms are kept apart for validation; the weights of the best epoch are the ones that count. The curves show the adjusted loss over all candidates: 0 would be a
 # uniform guess.
 
 # %% mystnb={"image": {"alt": "Training and validation loss of LOCUS-DT against the epoch"}} tags=["hide-input"]

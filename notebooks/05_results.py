@@ -244,7 +244,7 @@ glue("limit_hits", 100 * float((rows["random"].map_error.sel({"method": "bayes_l
 # as probable is as far off as any.*
 #
 # LOCUS-DT's most probable candidate is the true one in {glue:text}`exact_hits:.0f` % of the snapshots, the Bayes limit's in {glue:text}`limit_hits:.0f` %. Half of LOCUS-DT's errors
-# are below {glue:text}`median_error:.1f` m, and half of its 90 % sets are smaller than {glue:text}`median_area:.0f` m².
+# are below {glue:text}`median_error:.1f` m ({glue:text}`median_mean_error:.1f` m if the map's mean is the guess), and half of its 90 % sets are smaller than {glue:text}`median_area:.0f` m².
 #
 # ## Where it fails, and why
 #

@@ -117,6 +117,8 @@ def test_infinite_losses_are_kept(run: Run) -> None:
     assert table.loss.sel({"method": "bayes_limit"}) == np.inf
     assert table.gain.sel({"method": "bayes_limit"}) == 0
     assert np.isfinite(table.loss.sel({"method": "locus_dt"}))
+    shown = results_frame(Table(run).open(), paper.printed())["this run"].loc[("Eval Random", "Bayes limit")]
+    assert list(shown) == ["∞", "0.00", "-∞"]
 
 
 def test_frame_shows_the_run_and_apart_from_it_what_the_paper_prints(run: Run) -> None:
