@@ -102,6 +102,7 @@ class Chapter:
                     language="python",
                     cwd=str(self.source.parent),
                     progress_bar={"desc": self.source.stem, "unit": "cell", "leave": True},
+                    extra_arguments=["--IPKernelApp.log_level=50"],  # talk of sockets; what cells say comes as output
                 )
             except PapermillExecutionError as error:
                 write_text(failed, executed.read_text(encoding="utf-8"))
