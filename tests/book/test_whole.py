@@ -29,6 +29,10 @@ def test_page_is_whole_and_asks_no_other_host(site: str, new_page: Open, name: s
     assert [error for error in errors if not any(word in error for word in HARMLESS)] == []
     pictures = page.evaluate("[...document.images].map(image => [image.src, image.naturalWidth, image.alt.trim()])")
     assert [source for source, natural_width, text in pictures if natural_width == 0 or len(text) <= 20] == []
+    alone = (
+        "[...document.querySelectorAll('article img')].filter(image => !image.closest('a[href]')).map(one => one.src)"
+    )
+    assert page.evaluate(alone) == []  # each opens in full size
     formulas, rendered = (page.locator(kind).count() for kind in (".math", ".math mjx-container"))
     assert formulas <= rendered
     assert page.locator("mjx-merror").count() == 0
