@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -65,14 +64,12 @@ def intro() -> dict[str, Any]:
 
 def readings() -> dict[str, Any]:
     """Readings of the paper, how much each one matters, and where the paper's run differs; draws the figure, too."""
-    tests = _paper("snapshots_test")
-    data = _paper("sensitivity") if _paper_file("sensitivity").is_file() else None
-    if data is not None:
-        figure = reading_page.sensitivity_figure(data)
-        target = repository() / "book" / "_static" / "generated" / "sensitivity.png"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=150)
-        plt.close(figure)
+    tests, data = _paper("snapshots_test"), _paper("sensitivity")
+    figure = reading_page.sensitivity_figure(data)
+    target = repository() / "book" / "_static" / "generated" / "sensitivity.png"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, dpi=150)
+    plt.close(figure)
     encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
     measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     return {
@@ -80,17 +77,14 @@ def readings() -> dict[str, Any]:
         **reading_page.differences(_paper("table"), printed(), encodings),
         "missing_percent": measured["twin"]["straightforward"]["missing_percent"],
         "sizes": load_config(sensitivity.PROFILE),
+        "paper_layouts": load_config("paper").training.num_layouts,
         "room": load_config("paper").room,
     }
 
 
 def _paper(name: str) -> xr.Dataset:
     """A result of the paper's run, which comes with the repository."""
-    return netcdf.load(_paper_file(name))
-
-
-def _paper_file(name: str) -> Path:
-    return repository() / "data" / "paper" / "results" / f"{name}.nc"
+    return netcdf.load(repository() / "data" / "paper" / "results" / f"{name}.nc")
 
 
 def api() -> dict[str, dict[str, str]]:

@@ -34,7 +34,7 @@ SHOWN = "random"
 
 @dataclass(frozen=True)
 class Reading:
-    """A place where the paper leaves room. The first of its values is the chosen one."""
+    """A choice that the paper leaves open, or makes. The first of its values is the one chosen here."""
 
     name: str
     title: str
@@ -45,6 +45,8 @@ class Reading:
     values: dict[str, Any]
     setting: str | None = None
     """Setting that the values are of; without one they are evaluations."""
+    stated: bool = False
+    """Whether the paper states it, so that the other values are no readings of it."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from locus import chapters, methods, netcdf, pipeline, steps, witness
 from locus.paper import printed
 from locus.result_tables import headline
 from locus.run import repository
+from locus.sensitivity import Sensitivity
 from locus.table import Table
 
 DATA = repository() / "data"
@@ -57,6 +58,10 @@ def test_the_witness_is_what_this_code_computes(paper: locus.Run) -> None:
     one = witness.Witness(paper)
     assert one.fresh()
     assert witness.moved(netcdf.load(one.path), one.compute()) == []
+
+
+def test_how_much_readings_matter_is_what_this_code_would_measure(paper: locus.Run) -> None:
+    assert Sensitivity(paper).fresh()
 
 
 def test_it_is_small() -> None:

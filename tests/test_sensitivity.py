@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import locus
-from locus import cluster, sensitivity
+from locus import cluster, reading_page, sensitivity
 from locus.evaluation import EVALUATIONS, Rows
 from locus.sensitivity import Sensitivity, Variant, readings, variants
 
@@ -101,3 +101,15 @@ def test_what_is_fresh_is_not_made_again(small: Path, monkeypatch: pytest.Monkey
     with cluster.connect(1) as client:
         Sensitivity(locus.open_run("smoke")).make(lambda: client)
     assert {path: path.stat().st_mtime_ns for path in small.glob("smoke-*/**/*") if path.is_file()} == before
+
+
+def test_the_page_names_the_open_reading_that_lowers_r_most() -> None:
+    told = reading_page.values(Sensitivity(locus.open_run("paper")).open())
+    changes = {
+        (one["reading"].title, row["label"]): float(row["change"].split()[0])
+        for one in told["readings"]
+        if one["reading"].name not in ("list", "order", "paths", "layouts")
+        for row in one["rows"]
+    }
+    lowest = told["lowest"]
+    assert changes[lowest["title"], lowest["label"]] == min(changes.values()) < 0
