@@ -281,6 +281,25 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
+class Mismatch:
+    """Errors of the twin where a network is trained with them: those of a room are drawn between 0 and these."""
+
+    obstacles: float = 1.0
+    """How far each obstacle is off [m]."""
+    walls: float = 1.0
+    """How far each side of the room is off [m]."""
+    position: float = 1.0
+    """How far the receiver is off [m]."""
+    heading: float = math.radians(5)
+    """How far its heading is off [rad]."""
+
+    def __post_init__(self) -> None:
+        for name in ("obstacles", "walls", "position"):
+            check_range(f"mismatch.{name}", getattr(self, name), 0.0, 2.0)
+        check_range("mismatch.heading", self.heading, 0.0, math.pi)
+
+
+@dataclass(frozen=True)
 class Storage:
     """How stores of many groups are cut."""
 
@@ -306,6 +325,7 @@ class Config:
     features: FeatureOptions = field(default_factory=FeatureOptions)
     training: Training = field(default_factory=Training)
     evaluation: Evaluation = field(default_factory=Evaluation)
+    mismatch: Mismatch = field(default_factory=Mismatch)
     storage: Storage = field(default_factory=Storage)
 
     def __post_init__(self) -> None:

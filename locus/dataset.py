@@ -31,12 +31,16 @@ _PATH_TYPES = {"aoa": "float32", "delay": "float64", "gain": "complex64", "order
 
 def trace_group(config: Config, split: str, index: int) -> xr.Dataset:
     """Traced paths of one group, made again on the spot, with the same bits as in the store."""
-    group = groups.draw(config, split, index)
-    paths = _twin(groups.backend(config, split), config.radio, config.twin).trace(*group)
+    paths = twin_of(config, split).trace(*groups.draw(config, split, index))
     for name, kind in _PATH_TYPES.items():
         paths[name] = paths[name].astype(kind)
     paths["snr_db"] = base.snr_db(paths.gain, config.radio)
     return paths
+
+
+def twin_of(config: Config, split: str) -> Twin:
+    """The twin that traces a split."""
+    return _twin(groups.backend(config, split), config.radio, config.twin)
 
 
 @functools.lru_cache(maxsize=2)
@@ -75,7 +79,7 @@ def trace_offlist(config: Config, index: int, paths: xr.Dataset) -> tuple[xr.Dat
     group = groups.draw(config, "eval_grid", index)
     count = groups.num_snapshots(config, "eval_grid")
     rngs = [groups.snapshot_rng(config, "eval_grid", index, s, off_list=True) for s in range(count)]
-    twin = _twin(groups.backend(config, "eval_grid"), config.radio, config.twin)
+    twin = twin_of(config, "eval_grid")
     position, traced = np.empty((count, 2)), [xr.Dataset()] * count
     waiting = list(range(count))
     while waiting:
@@ -111,7 +115,11 @@ def strongest_pairs(config: Config, split: str, num_groups: int) -> xr.Dataset:
 def trace_block(block: int, config: dict[str, Any], split: str) -> Arrays:
     """Arrays of one block of a candidate library: what a worker does."""
     settings = Config.from_dict(config)
-    traced = [trace_group(settings, split, index) for index in range(*bounds(settings, split, block))]
+    return library_arrays([trace_group(settings, split, index) for index in range(*bounds(settings, split, block))])
+
+
+def library_arrays(traced: list[xr.Dataset]) -> Arrays:
+    """Traced paths of some groups as a library stores them."""
     return {name: np.stack([one[name].values for one in traced]).astype(kind) for name, kind in _types(Library).items()}
 
 

@@ -15,7 +15,7 @@ from locus.layout import MIN_DISTANCE, Layout, Pose
 
 # Streams of random numbers. Splits with different streams share no layout; both evaluation splits share theirs.
 _ROOMS = {"train": 0, "test": 1, "eval_random": 2, "eval_grid": 2, "check": 3}
-_LAYOUT, _CANDIDATES, _SNAPSHOT = 0, 1, 2
+_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS = 0, 1, 2, 3
 
 SPLITS = ("train", "test", "eval_random", "eval_grid")
 """Splits of the experiment; ``check`` is for comparing twins."""
@@ -67,6 +67,11 @@ def snapshot_rng(
     """Random numbers of one snapshot of one group: its true transmitter, sync offset, phase and noise."""
     kind = 2 if off_list else int(split == "eval_grid")
     return np.random.default_rng([config.seed, _ROOMS[split], index, _SNAPSHOT, kind, snapshot])
+
+
+def error_rng(config: Config, split: str, index: int) -> np.random.Generator:
+    """Random numbers of what a wrong twin of a group believes."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _ERRORS])
 
 
 def backend(config: Config, split: str) -> str:

@@ -1,0 +1,135 @@
+"""A wrong twin: a room, a pose and errors in; what the twin believes instead, and what it traces there, out.
+
+The receiver hears the true room. Its twin was made from a plan that is off, or is told a pose that is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import shapely
+import xarray as xr
+from numpy.random import Generator
+from numpy.typing import NDArray
+from shapely import Polygon, affinity
+
+from locus import groups
+from locus.config import Config
+from locus.dataset import Library, library_arrays, twin_of
+from locus.layout import MIN_DISTANCE, Layout, Pose
+from locus.store import Arrays, bounds
+from locus.twin import Twin
+
+RECIPE = 1
+
+KINDS = ("obstacles", "walls", "missing", "material", "position", "heading")
+"""Errors: see :func:`believed`."""
+
+_MAX_DRAWS = 1000
+
+
+def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generator) -> tuple[Layout, Pose]:
+    """A room and a pose that are off by ``errors``; of what they leave open, like directions, ``rng`` decides.
+
+    Args:
+        layout: the true room.
+        pose: the true pose.
+        errors: ``obstacles``: each is so far off [m], in a direction of its own; ``walls``: the room's left, lower,
+            right and upper end are each so far in or out [m]; ``missing``: so many obstacles are not in the plan;
+            ``material``: name of what all is taken to be made of; ``position``: the receiver is so far off [m];
+            ``heading``: it is turned by so much [rad], left or right.
+        rng: drawn from again until obstacles lie in the room and apart, and the receiver in free space.
+
+    Raises:
+        ValueError: an error is of another kind, or leaves no such room.
+    """
+    for kind in errors:
+        if kind not in KINDS:
+            raise ValueError(f"Expected errors of {list(KINDS)}, got {kind!r}")
+    for _ in range(_MAX_DRAWS):
+        room = _resized(layout.room, errors.get("walls", 0.0) * rng.choice([-1, 1], size=4))
+        kept = np.sort(rng.permutation(len(layout.obstacles))[int(errors.get("missing", 0)) :])
+        obstacles = [_shifted(layout.obstacles[i], errors.get("obstacles", 0.0), rng) for i in kept]
+        x, y = np.array([pose.x, pose.y]) + errors.get("position", 0.0) * _direction(rng)
+        turn = errors.get("heading", 0.0) * rng.choice([-1, 1])
+        apart = all(a.distance(b) > 0 for i, a in enumerate(obstacles) for b in obstacles[:i])
+        if not apart or not all(room.contains_properly(one) for one in obstacles):
+            continue
+        materials = tuple(layout.materials[i] for i in (0, *(kept + 1)))
+        if "material" in errors:
+            materials = (errors["material"],) * len(materials)
+        wrong = Layout(room, tuple(obstacles), materials, layout.clearance)
+        if wrong.is_free([[x, y]], MIN_DISTANCE).all():
+            return wrong, Pose(x, y, (pose.heading + turn + math.pi) % (2 * math.pi) - math.pi)
+    raise ValueError(f"Expected errors that leave a room with its receiver in free space, got {dict(errors)}")
+
+
+def trace(twin: Twin, layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> xr.Dataset:
+    """What a twin traces of candidates of another room; one that it believes inside a wall has no path."""
+    far = np.hypot(candidates[:, 0] - pose.x, candidates[:, 1] - pose.y) >= MIN_DISTANCE
+    possible = layout.is_free(candidates, MIN_DISTANCE) & far
+    stand_in = candidates[possible.argmax()]
+    paths = twin.trace(layout, pose, np.where(possible[:, np.newaxis], candidates, stand_in))
+    free = xr.DataArray(possible, dims="candidate")
+    padding = {"aoa": 0.0, "delay": 0.0, "gain": 0.0, "order": -1, "valid": False, "snr_db": -np.inf}
+    for name, value in padding.items():
+        paths[name] = paths[name].where(free, np.asarray(value, paths[name].dtype)).assign_attrs(paths[name].attrs)
+    attributes = {name: paths[name].attrs for name in ("x", "y")}
+    return paths.assign_coords(
+        {name: ("candidate", candidates[:, axis], attributes[name]) for axis, name in enumerate(("x", "y"))}
+    )
+
+
+def training_errors(config: Config, index: int) -> tuple[dict[str, float], Generator]:
+    """Errors of the twin of a training room, each from 0 to that of ``config.mismatch``, and what draws the rest."""
+    rng = groups.error_rng(config, "train", index)
+    return {kind: rng.uniform(0, most) for kind, most in dataclasses.asdict(config.mismatch).items()}, rng
+
+
+def trace_wrong_group(config: Config, index: int) -> xr.Dataset:
+    """Paths of the candidates of a training room, as a twin with errors traces them."""
+    layout, pose, candidates = groups.draw(config, "train", index)
+    twin = twin_of(config, "train")
+    return trace(twin, *believed(layout, pose, *training_errors(config, index)), candidates)
+
+
+def trace_wrong_block(block: int, config: dict[str, Any]) -> Arrays:
+    """Arrays of one block of a library with errors: what a worker does."""
+    settings = Config.from_dict(config)
+    return library_arrays([trace_wrong_group(settings, index) for index in range(*bounds(settings, "train", block))])
+
+
+class WrongLibrary(Library):
+    """Candidate library of the training rooms, traced by a twin with errors; observations are those of the truth."""
+
+    folder = "wrong_candidates"
+
+    def numbers(self) -> dict[str, Any]:
+        """All that the traced paths depend on."""
+        numbers, errors = super().numbers(), dataclasses.asdict(self.run.config.mismatch)
+        return {**numbers, "mismatch": errors, "recipes": {**numbers["recipes"], "mismatch": RECIPE}}
+
+    def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
+        """A worker traces."""
+        return trace_wrong_block, (block, self.run.config.to_dict())
+
+
+def _direction(rng: Generator) -> NDArray[np.float64]:
+    angle = rng.uniform(0, 2 * np.pi)
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
+def _shifted(polygon: Polygon, distance: float, rng: Generator) -> Polygon:
+    return affinity.translate(polygon, *(distance * _direction(rng)))
+
+
+def _resized(room: Polygon, steps: NDArray[np.float64]) -> Polygon:
+    """The room with its left, lower, right and upper end moved outwards by ``steps``; all between follows."""
+    x0, y0, x1, y1 = room.bounds
+    corner, size = np.array([x0, y0]), np.array([x1 - x0, y1 - y0])
+    scale = (size + steps[:2] + steps[2:]) / size
+    return shapely.transform(room, lambda points: corner - steps[:2] + (points - corner) * scale)
