@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from distributed import Client
 
-from locus import cluster, evaluation, methods, metrics, netcdf
+from locus import cluster, evaluation, methods, metrics
 from locus.config import BACKENDS, Config
-from locus.run import Run, fingerprint
+from locus.result import Result
 from locus.weights import Weights
 
 NUM_LAYOUTS = 200
@@ -23,19 +22,13 @@ NUM_LAYOUTS = 200
 EVALUATIONS = {"random": "eval_random", "grid": "eval_grid"}
 
 
-@dataclass(frozen=True)
-class OtherTwin:
+class OtherTwin(Result):
     """``results/other_twin.nc`` of a run: LOCUS-DT's log posteriors of the truth, (snapshot, method), by evaluation.
 
     ``method`` names the twin that traced candidates and transmitters; weights, rooms and noise are the same.
     """
 
-    run: Run
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.run.results / "other_twin.nc"
+    name = "other_twin"
 
     @property
     def twins(self) -> tuple[str, str]:
@@ -48,15 +41,7 @@ class OtherTwin:
         rows = {split: evaluation.Rows(self.run, split, ("locus_dt",)).recipe() for split in EVALUATIONS.values()}
         return {"rows": rows, "num_layouts": self._count}
 
-    def hash(self) -> str:
-        """Short name of the recipe."""
-        return fingerprint(self.recipe())
-
-    def fresh(self) -> bool:
-        """Whether the file is there and is what would be made now."""
-        return netcdf.hash_of(self.path) == self.hash()
-
-    def make(self, workers: Callable[[], Client] | None) -> None:
+    def make(self, workers: Callable[[], Client] | None = None) -> None:
         """Evaluate the first groups with the other twin, beside the run's own rows."""
         config, (own, other) = self._config, self.twins
         scorers = {"locus_dt": methods.load_method(Weights(self.run, "locus_dt").path)[0]}
@@ -72,11 +57,7 @@ class OtherTwin:
             attributes = {"units": "nat", "long_name": "log posterior of the true candidate"}
             parts[name] = xr.DataArray(logs, dims=("snapshot", "method"), attrs=attributes)
         data = xr.Dataset(parts, {"method": [own, other], "group": ("snapshot", theirs.group.values)})
-        netcdf.save(self.path, data, {"hash": self.hash()})
-
-    def open(self) -> xr.Dataset:
-        """The file."""
-        return netcdf.load(self.path)
+        self.save(data)
 
     def difference(self, name: str) -> xr.Dataset:
         """Loss with the other twin less that with the run's own, on the same snapshots of an evaluation, [nat]."""

@@ -42,7 +42,8 @@ def chapter_step(run: Run, source: Path) -> Step:
 def kept_steps(run: Run) -> list[Step]:
     """What a run keeps and chapters open: weights and results."""
     weights = [steps.weights_step(run, method) for method in methods.METHODS]
-    results = [steps.table_step(run), steps.other_twin_step(run), steps.witness_step(run)]
+    weights.append(steps.weights_step(run, "locus_dt", robust=True))
+    results = [steps.table_step(run), steps.other_twin_step(run), steps.robustness_step(run), steps.witness_step(run)]
     return [*weights, *steps.rows_steps(run), *results]
 
 

@@ -11,8 +11,10 @@ from locus import (
     limit_checks,
     maps,
     metrics,
+    mismatch,
     observation,
     paper,
+    robustness,
     score,
     studies,
     train,
@@ -36,6 +38,8 @@ def recipes() -> dict[str, int]:
         # What chapters compute on the spot, and the paper's printed numbers
         "studies": studies.RECIPE,
         "maps": maps.RECIPE,
+        "mismatch": mismatch.RECIPE,
+        "robustness": robustness.RECIPE,
         "limit_checks": limit_checks.RECIPE,
         "paper": paper.RECIPE,
     }

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,12 @@ import yaml
 from distributed import Client
 from tqdm import tqdm
 
-from locus import cluster, netcdf
+from locus import cluster
 from locus.bootstrap import described, means, resample, with_interval
 from locus.dataset import Library, Observations
 from locus.evaluation import EVALUATIONS, Rows
-from locus.run import Run, data_root, fingerprint, open_run, versions
+from locus.result import Result
+from locus.run import Run, data_root, open_run
 from locus.weights import Weights
 
 PROFILE = "sensitivity"
@@ -83,16 +83,10 @@ def variants() -> list[Variant]:
     return [Variant("chosen", "chosen"), *others]
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """``results/sensitivity.nc`` of a run: a row for each other reading."""
+class Sensitivity(Result):
+    """``results/sensitivity.nc`` of a run, what :func:`compare` found: a row for each other reading."""
 
-    run: Run
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.run.results / "sensitivity.nc"
+    name = "sensitivity"
 
     def recipe(self) -> dict[str, Any]:
         """All that the file depends on."""
@@ -101,15 +95,7 @@ class Sensitivity:
             for one in variants()
         }
 
-    def hash(self) -> str:
-        """Short name of the recipe."""
-        return fingerprint(self.recipe())
-
-    def fresh(self) -> bool:
-        """Whether the file is there and is what would be made now."""
-        return netcdf.hash_of(self.path) == self.hash()
-
-    def make(self, workers: Callable[[], Client]) -> None:
+    def make(self, workers: Callable[[], Client] | None = None) -> None:
         """Train and evaluate every variant, one worker a run; what is fresh is not made again."""
         runs = [(run, one.splits()) for one in variants() for run in one.runs()]
         due = [(run, splits) for run, splits in runs if not all(_rows(run, split).fresh() for split in splits)]
@@ -117,13 +103,9 @@ class Sensitivity:
         with tqdm(total=len(runs), initial=len(runs) - len(due), desc="sensitivity", unit="run") as bar:
             for run, _ in due:
                 run.save()
-            for _ in cluster.each(workers(), work, [(run.name, splits) for run, splits in due]):
+            for _ in cluster.each(workers() if workers else None, work, [(run.name, splits) for run, splits in due]):
                 bar.update()
-        netcdf.save(self.path, compare(), {"hash": self.hash(), "versions": str(versions())})
-
-    def open(self) -> xr.Dataset:
-        """What :func:`compare` found."""
-        return netcdf.load(self.path)
+        self.save(compare())
 
 
 def make_run(name: str, splits: tuple[str, ...], data: str) -> None:

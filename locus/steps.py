@@ -17,10 +17,12 @@ from distributed import Client
 
 from locus import cluster, groups, methods
 from locus.config import Config
-from locus.dataset import Library, Observations
+from locus.dataset import Observations
 from locus.evaluation import EVALUATIONS, Rows
 from locus.journal import StoreError
 from locus.other_twin import OtherTwin
+from locus.result import Result
+from locus.robustness import Robustness
 from locus.run import Run
 from locus.store import Store
 from locus.table import Table
@@ -85,15 +87,15 @@ def store_step(store: Store) -> Step:
     )
 
 
-def weights_step(run: Run, method: str) -> Step:
-    """The trained weights of a method."""
-    weights = Weights(run, method)
+def weights_step(run: Run, method: str, *, robust: bool = False) -> Step:
+    """The trained weights of a method, or those trained with a wrong twin."""
+    weights = Weights(run, method, robust)
     return Step(
-        f"models/{method}",
+        f"models/{method}{'.robust' if robust else ''}",
         weights.hash,
         weights.fresh,
         lambda _: weights.make(),
-        (store_step(Library(run, "train")), store_step(Observations(run, "train"))),
+        (store_step(weights.library), store_step(Observations(run, "train"))),
         outputs=lambda: weights.files,
         seconds=lambda _: _train_seconds(run.config, len(weights.encodings)),
     )
@@ -114,54 +116,46 @@ def rows_step(run: Run, split: str) -> Step:
     )
 
 
+def result_step(result: Result, needs: Iterable[Step], seconds: Callable[[int], float]) -> Step:
+    """One file of results."""
+    return Step(
+        f"results/{result.name}",
+        result.hash,
+        result.fresh,
+        result.make,
+        tuple(needs),
+        outputs=lambda: [result.path],
+        seconds=seconds,
+    )
+
+
 def witness_step(run: Run) -> Step:
     """A few groups as this run computed them."""
-    witness = Witness(run)
-    needs = tuple(weights_step(run, method) for method in methods.METHODS)
-    return Step(
-        "results/witness",
-        witness.hash,
-        witness.fresh,
-        witness.make,
-        needs,
-        outputs=lambda: [witness.path],
-        seconds=lambda _: 20.0,
-    )
+    return result_step(Witness(run), (weights_step(run, method) for method in methods.METHODS), lambda _: 20.0)
 
 
 def other_twin_step(run: Run) -> Step:
     """The first evaluation groups, traced with the other twin."""
-    other = OtherTwin(run)
-    needs = (weights_step(run, "locus_dt"), *(rows_step(run, split) for split in ("eval_random", "eval_grid")))
-    return Step(
-        "results/other_twin",
-        other.hash,
-        other.fresh,
-        other.make,
-        needs,
-        outputs=lambda: [other.path],
-        seconds=lambda workers: 30.0 / workers,
-    )
+    needs = weights_step(run, "locus_dt"), rows_step(run, "eval_random"), rows_step(run, "eval_grid")
+    return result_step(OtherTwin(run), needs, lambda workers: 30.0 / workers)
 
 
-def rows_steps(run: Run) -> list[Step]:
-    """The rows of all evaluations."""
-    return [rows_step(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
+def robustness_step(run: Run) -> Step:
+    """The first evaluation groups, compared with twins that are wrong."""
+    robustness = Robustness(run)
+    needs = (weights_step(run, one.method, robust=one.robust) for one in robustness.weights.values())
+    return result_step(robustness, needs, lambda workers: 2.0 * robustness.num_groups / workers)
 
 
 def table_step(run: Run) -> Step:
     """The table of results."""
     table = Table(run)
-    needs = tuple(rows_step(run, split) for split in table.splits)
-    return Step(
-        "results/table",
-        table.hash,
-        table.fresh,
-        table.make,
-        needs,
-        outputs=lambda: [table.path],
-        seconds=lambda _: 2.0,
-    )
+    return result_step(table, (rows_step(run, split) for split in table.splits), lambda _: 2.0)
+
+
+def rows_steps(run: Run) -> list[Step]:
+    """The rows of all evaluations."""
+    return [rows_step(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
 
 
 # Seconds on one core of the machine that benchmarks/results.json was made on: enough to tell a coffee from a night.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
+from distributed import Client
 
-from locus import methods, metrics, netcdf
+from locus import methods, metrics
 from locus.evaluation import EVALUATIONS, Rows
-from locus.run import Run, fingerprint, versions
+from locus.result import Result
 
 TITLES = {**methods.TITLES, "blind_limit": "blind limit", "bayes_limit": "Bayes limit"}
 """Names to show, in the table's order."""
@@ -20,17 +20,15 @@ EVALUATION_TITLES = {"grid": "Eval Grid", "random": "Eval Random", "grid_offlist
 """The same for evaluations, the paper's two first."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """``results/table.nc`` of a run: (method, evaluation)."""
+class Table(Result):
+    """``results/table.nc`` of a run: (method, evaluation).
 
-    run: Run
+    ``loss`` [nat], ``gain`` and ``ratio``, each with ``_low`` and ``_high``; on ``evaluation`` alone ``num_snapshots``,
+    ``num_groups`` and ``num_candidates``.
+    """
+
+    name = "table"
     evaluations: ClassVar[tuple[str, ...]] = tuple(EVALUATION_TITLES)
-
-    @property
-    def path(self) -> Path:
-        """File of the table."""
-        return self.run.results / "table.nc"
 
     @property
     def splits(self) -> list[str]:
@@ -44,27 +42,12 @@ class Table:
             "recipes": {"metrics": metrics.RECIPE},
         }
 
-    def hash(self) -> str:
-        """Short name of the recipe."""
-        return fingerprint(self.recipe())
-
-    def fresh(self) -> bool:
-        """Whether the table is there and is what the settings ask for now."""
-        return netcdf.hash_of(self.path) == self.hash()
-
-    def make(self, workers: object = None) -> None:  # noqa: ARG002 - steps are given workers; this one needs none
+    def make(self, workers: Callable[[], Client] | None = None) -> None:  # noqa: ARG002 - it needs none
         """Summarise the rows."""
         columns = [_summary(Rows(self.run, EVALUATIONS[name]).open(name)) for name in self.evaluations]
         dim = xr.DataArray(list(self.evaluations), dims="evaluation", name="evaluation")
         table = xr.concat(columns, dim, join="exact").transpose("method", "evaluation")
-        netcdf.save(self.path, table, {"hash": self.hash(), "versions": str(versions())})
-
-    def open(self) -> xr.Dataset:
-        """``loss`` [nat], ``gain`` and ``ratio``, each with ``_low`` and ``_high``, (method, evaluation).
-
-        On ``evaluation`` alone: ``num_snapshots``, ``num_groups`` and ``num_candidates``.
-        """
-        return netcdf.load(self.path)
+        self.save(table)
 
 
 def _summary(rows: xr.Dataset) -> xr.Dataset:

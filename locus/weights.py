@@ -14,6 +14,7 @@ from locus import baselines, features, methods, score, train
 from locus.checks import plain
 from locus.dataset import Library, Observations
 from locus.device import device
+from locus.mismatch import WrongLibrary
 from locus.run import Run, fingerprint, versions
 from locus.score import Method, MethodOptions
 
@@ -24,9 +25,13 @@ class Weights:
 
     run: Run
     method: str
+    robust: bool = False
+    """Whether it was trained with the errors of a wrong twin, for LOCUS-DT alone: the baselines know no twin."""
 
     def __post_init__(self) -> None:
         methods.check_method(self.method)
+        if self.robust and self.method != "locus_dt":
+            raise ValueError(f"Expected 'robust' of 'locus_dt' alone, got {self.method!r}")
 
     @property
     def path(self) -> Path:
@@ -35,7 +40,8 @@ class Weights:
 
     def path_of(self, encoding: str | None) -> Path:
         """File of the weights of one encoding."""
-        return self.run.models / f"{self.method}{f'.{encoding}' if encoding else ''}.safetensors"
+        parts = [self.method, *(["robust"] if self.robust else []), *([encoding] if encoding else [])]
+        return self.run.models / f"{'.'.join(parts)}.safetensors"
 
     @property
     def encodings(self) -> tuple[str, ...]:
@@ -58,7 +64,13 @@ class Weights:
             "features": plain(dataclasses.asdict(config.features)),
             "training": training,
             "recipes": {"features": features.RECIPE, "score": score.RECIPE, "train": train.RECIPE, **own},
+            **({"twin": self.library.numbers()} if self.robust else {}),
         }
+
+    @property
+    def library(self) -> Library:
+        """Candidates that it is trained on."""
+        return WrongLibrary(self.run, "train") if self.robust else Library(self.run, "train")
 
     def hash(self) -> str:
         """Short name of the recipe."""
@@ -96,7 +108,7 @@ class Weights:
             self.path_of(winner).unlink(missing_ok=True)
 
     def _train(self, encoding: str) -> None:
-        library, observations = Library(self.run, "train").open(), Observations(self.run, "train").open()
+        library, observations = self.library.open(), Observations(self.run, "train").open()
         seed = (self.run.config.seed, methods.METHODS.index(self.method), self.encodings.index(encoding))
         method = methods.make_method(self.method, self._options(encoding), *_states(seed))
         examples = train.make_examples(method, library, observations)

@@ -7,16 +7,15 @@ show: what is computed now is compared with what is stored, stage by stage, and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from distributed import Client
 
-from locus import estimator, groups, methods, netcdf
+from locus import estimator, groups, methods
 from locus.dataset import Observations, make_snapshots, trace_group
-from locus.run import Run, fingerprint
+from locus.result import Result
 from locus.score import Method
 from locus.weights import Weights, trained
 
@@ -36,16 +35,10 @@ STAGES = {
 """Variables of each stage, in the order of computation."""
 
 
-@dataclass(frozen=True)
-class Witness:
+class Witness(Result):
     """``results/witness.nc`` of a run."""
 
-    run: Run
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.run.results / "witness.nc"
+    name = "witness"
 
     def recipe(self) -> dict[str, Any]:
         """All that the witness depends on."""
@@ -55,20 +48,12 @@ class Witness:
         weights = {name: Weights(self.run, name).hash() for name in methods.METHODS}
         return {"observations": numbers, "weights": weights}
 
-    def hash(self) -> str:
-        """Short name of the recipe."""
-        return fingerprint(self.recipe())
-
-    def fresh(self) -> bool:
-        """Whether the file is there and is what would be made now."""
-        return netcdf.hash_of(self.path) == self.hash()
-
-    def make(self, _: Callable[[], Any] | None = None) -> None:
+    def make(self, workers: Callable[[], Client] | None = None) -> None:  # noqa: ARG002 - it needs none
         """Compute and store; what was stored before is compared first, as it may show a forgotten RECIPE."""
         now = self.compute()
         if self.path.is_file():
-            print("\n".join(moved(netcdf.load(self.path), now)), flush=True)
-        netcdf.save(self.path, now, {"hash": self.hash()})
+            print("\n".join(moved(self.open(), now)), flush=True)
+        self.save(now)
 
     def compute(self) -> xr.Dataset:
         """The groups as they come out now; one set of variables a split, like ``test.aoa``."""

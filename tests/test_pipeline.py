@@ -48,13 +48,18 @@ KEPT = [
     "models/gauss_cart",
     "models/gauss_polar",
     "models/gmm_cart",
+    "models/locus_dt.robust",
     "results/test",
     "results/eval_random",
     "results/eval_grid",
     "results/table",
     "results/other_twin",
+    "results/robustness",
     "results/witness",
 ]
+EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candidates/train", *KEPT[4:]]
+NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "results/other_twin")]
+"""What follows from the baselines."""
 
 
 @pytest.fixture(scope="module")
@@ -102,22 +107,17 @@ def test_a_finished_run_is_fresh_throughout_and_writes_nothing(copy: Path, capsy
     pipeline.reproduce(run())
     printed = capsys.readouterr().out
     assert printed.count(": fresh") == len(KEPT) + 2
-    assert printed.count(": not needed") == 2
+    assert printed.count(": not needed") == 3
     assert {path: path.stat().st_mtime_ns for path in (copy / "data").rglob("*") if path.is_file()} == before
 
 
 def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
-    everything = ["candidates/train", "observations/train", *KEPT]
-    assert due(run(training__learning_rate=1e-3)) == [
-        "models/locus_dt", "results/test", "results/eval_random", "results/eval_grid", "results/table",
-        "results/other_twin", "results/witness", "notebooks/02_score",
-    ]  # fmt: skip
-    assert due(run(training__baseline_learning_rate=1e-3)) == [
-        name for name in KEPT[1:] if name != "results/other_twin"
-    ]
-    assert due(run(estimator__false_alarm=0.1)) == [*everything[1:], "notebooks/02_score"]
-    assert due(run(room__clearance=0.6)) == [*everything, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == KEPT[5:9]
+    assert due(run(training__learning_rate=1e-3)) == ["models/locus_dt", *KEPT[4:], "notebooks/02_score"]
+    assert due(run(training__baseline_learning_rate=1e-3)) == NO_TWIN
+    assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *KEPT, "notebooks/02_score"]
+    assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
+    assert due(run(evaluation__num_layouts=6)) == KEPT[6:11]
+    assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", "models/locus_dt.robust", "results/robustness"]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
 
@@ -125,12 +125,13 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("metrics", KEPT[4:9]),
-        ("baselines", [name for name in KEPT[1:] if name != "results/other_twin"]),
+        ("metrics", KEPT[5:11]),
+        ("mismatch", ["wrong_candidates/train", "models/locus_dt.robust", "results/robustness"]),
+        ("baselines", NO_TWIN),
         ("score", [*KEPT, "notebooks/02_score"]),
         ("limit", ["results/eval_random", "results/eval_grid", "results/table"]),
         ("observation", ["observations/train", *KEPT, "notebooks/02_score"]),
-        ("layout", ["candidates/train", "observations/train", *KEPT, "notebooks/01_room", "notebooks/02_score"]),
+        ("layout", [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]),
     ],
 )
 def test_a_raised_recipe_makes_due_what_it_computes(
@@ -177,7 +178,7 @@ def test_a_stale_store_is_made_anew(copy: Path) -> None:
 def test_force_makes_all_but_stores_again(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(pipeline.dry_run(run(), force=True))
     assert sum("to make" in line for line in lines) == len(KEPT) + 2
-    assert sum(line.endswith("train: fresh") for line in lines) == 2, "stores are there, and are used"
+    assert sum(line.endswith("train: fresh") for line in lines) == 3, "stores are there, and are used"
     pipeline.reproduce(run(), "01", force=True)
     assert "notebooks/01_room: computed" in capsys.readouterr().out
 
@@ -189,7 +190,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(copy: Path, capsys: py
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("candidates/train: to make, about ")
     assert "GiB" in printed[0]
-    assert printed[-1].startswith("other: 14 of 14 steps, about ")
+    assert printed[-1].startswith("other: 17 of 17 steps, about ")
     assert sorted((copy / "data").rglob("*")) == before
 
 
@@ -220,7 +221,7 @@ def test_runs_are_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["run", "profile", "size", "fresh"]
     assert line.split()[:2] == ["tiny", "smoke"]
-    assert line.endswith("12 of 12 steps")
+    assert line.endswith("14 of 14 steps")
 
 
 def test_a_run_may_not_take_a_profiles_name(copy: Path) -> None:
