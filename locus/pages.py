@@ -129,8 +129,9 @@ def status(run: Run) -> dict[str, Any]:
 def trainings(run: Run) -> list[dict[str, Any]]:
     """How each network of a run was trained, as the headers of its weights tell; a run of one chapter may have none."""
     found = []
-    for method, title in methods.TITLES.items():
-        weights = Weights(run, method)
+    networks = {title: Weights(run, method) for method, title in methods.TITLES.items()}
+    networks[f"{methods.TITLES['locus_dt']}, with errors"] = Weights(run, "locus_dt", robust=True)
+    for title, weights in networks.items():
         apart = len(weights.encodings) > 1
         for encoding in weights.encodings if weights.path.is_file() else ():
             training = methods.read_tensors(weights.path_of(encoding if apart else None))[1]["training"]

@@ -97,6 +97,7 @@ def test_status_tells_how_the_papers_networks_were_trained() -> None:
     assert [one["network"] for one in told] == [
         "LOCUS-DT",
         *(f"{name}, {how}" for name in ("Gauss-Cart", "Gauss-Polar", "GMM-Cart") for how in ("plain", "turned")),
+        "LOCUS-DT, with errors",
     ]
     for one in told:
         assert one["kept"] <= one["epochs"]
