@@ -10,7 +10,7 @@ as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench readme still lock clean
+.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench bench-negatives readme still lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -69,6 +69,9 @@ bench: setup ## measure against the straightforward way; writes benchmarks/resul
 	$(BIN)/python benchmarks/dataset.py
 	$(BIN)/python benchmarks/estimator.py
 	$(BIN)/python benchmarks/score.py
+
+bench-negatives: setup ## training with a few wrong candidates a step against all, at the paper's size: half an hour
+	$(BIN)/python benchmarks/negatives.py
 
 readme: setup ## redraw the pictures of README and book and write the README's table, from the paper's run
 	$(BIN)/python book/readme.py

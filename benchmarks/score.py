@@ -1,4 +1,4 @@
-"""Training: time to a validation loss against a straightforward loop, sampled against all candidates, cost growth."""
+"""Training: time to a validation loss against a straightforward loop, and how cost grows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from torch import Tensor, nn
 from locus import methods, open_run, steps, train
 from locus.config import Training
 from locus.dataset import Library, Observations
-from locus.metrics import _credible
 from locus.score import MethodOptions, PairNetwork
-from locus.train import Examples, adjusted_loss
+from locus.train import Examples
 
 TARGET = -2.7
 """Validation loss [nat] that both loops have to reach."""
@@ -27,16 +26,13 @@ OPTIONS = Training(num_layouts=600, num_epochs=20)
 SEEDS = 3
 
 
-def real_examples() -> tuple[Examples, Examples]:
-    """Examples of 600 training layouts and of 100 test layouts, made with the image twin."""
+def real_examples() -> Examples:
+    """Examples of 600 training layouts, made with the image twin."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["LOCUS_DATA"] = folder
-        run = open_run("quick", {"training.num_layouts": OPTIONS.num_layouts, "training.num_test_layouts": 100})
-        method, found = PairNetwork(), []
-        for split in ("train", "test"):
-            steps.make([steps.store_step(Observations(run, split))])
-            found.append(train.make_examples(method, Library(run, split).open(), Observations(run, split).open()))
-    return found[0], found[1]
+        run = open_run("quick", {"training.num_layouts": OPTIONS.num_layouts})
+        steps.make([steps.store_step(Observations(run, "train"))])
+        return train.make_examples(PairNetwork(), Library(run, "train").open(), Observations(run, "train").open())
 
 
 class Pairs(torch.utils.data.Dataset[tuple[Tensor, Tensor]]):
@@ -82,40 +78,17 @@ def straightforward(examples: Examples, seed: int = 0) -> tuple[list[float], lis
     return seconds, losses
 
 
-def ours(examples: Examples, seed: int = 0, **changes: Any) -> tuple[PairNetwork, list[float], list[float]]:
+def ours(examples: Examples, seed: int = 0, **changes: Any) -> tuple[list[float], list[float]]:
+    """Seconds and validation losses by epoch of the package's own training."""
     torch.manual_seed(seed)
-    method = PairNetwork()
-    result = train.train(
-        method, examples, replace(OPTIONS, **changes), OPTIONS.learning_rate, (seed,), report=lambda _: None
-    )
-    return method, list(np.cumsum(result.history["seconds"])), result.history["validation"]
+    options = replace(OPTIONS, **changes)
+    result = train.train(PairNetwork(), examples, options, options.learning_rate, (seed,), report=lambda _: None)
+    return list(np.cumsum(result.history["seconds"])), result.history["validation"]
 
 
 def first_at(seconds: list[float], losses: list[float]) -> float:
     """When the target was reached."""
     return next(second for second, loss in zip(seconds, losses, strict=True) if loss <= TARGET)
-
-
-def coverage(method: PairNetwork, examples: Examples) -> list[float]:
-    """Share of truths in the credible sets of 50, 80 and 90 %."""
-    with torch.no_grad():
-        logs = torch.log_softmax(method(examples.candidates, examples.conditions).double(), -1).flatten(0, 1).numpy()
-    truth = examples.truth.flatten().numpy()
-    levels, _ = _credible(logs, np.exp(logs), truth, np.random.default_rng(0).random(len(truth)))
-    return [float((levels <= level).mean()) for level in (0.5, 0.8, 0.9)]
-
-
-def negatives(examples: Examples, held_out: Examples) -> dict[str, Any]:
-    """Sampled against all candidates: validation and test loss and coverage, by seed."""
-    results: dict[str, Any] = {}
-    for count in (128, 499):
-        fits = [ours(examples, seed, num_negatives=count, num_epochs=50) for seed in range(SEEDS)]
-        results[str(count)] = {
-            "validation": [min(losses) for _, _, losses in fits],
-            "test": [adjusted_loss(method, held_out) for method, _, _ in fits],
-            "coverage": [coverage(method, held_out) for method, _, _ in fits],
-        }
-    return results
 
 
 def made_up(method: str, layouts: int, candidates: int, snapshots: int) -> Examples:
@@ -158,22 +131,16 @@ def growth() -> dict[str, Any]:
 
 
 def main() -> None:
-    examples, held_out = real_examples()
+    examples = real_examples()
     ours(examples.part(slice(-60, None)), num_layouts=60, num_epochs=1)  # compiles
     ratios, plain_seconds, our_seconds = [], [], []
     for seed in range(SEEDS):
-        _, *curve = ours(examples, seed)
-        our_seconds.append(first_at(*curve))
+        our_seconds.append(first_at(*ours(examples, seed)))
         plain_seconds.append(first_at(*straightforward(examples, seed)))
         ratios.append(plain_seconds[-1] / our_seconds[-1])
     ratio = float(np.median(ratios))
     plain, here = np.median(plain_seconds), np.median(our_seconds)
     print(f"L = {TARGET}: {plain:.1f} s straightforward, {here:.1f} s here: {ratio:.1f} times as fast")
-    sampled = negatives(examples, held_out)
-    for count, result in sampled.items():
-        losses = {name: np.mean(result[name]) for name in ("validation", "test")}
-        shares = ", ".join(f"{share:.3f}" for share in np.mean(result["coverage"], axis=0))
-        print(f"{count} negatives: L {losses['validation']:.3f}, on test {losses['test']:.3f}, coverage {shares}")
     growths = growth()
     for name, result in growths.items():
         print(f"training cost grows with {name} to the power of {result['exponent']:.2f}")
@@ -188,7 +155,6 @@ def main() -> None:
         "straightforward_seconds": plain_seconds,
         "seconds": our_seconds,
         "ratio": ratio,
-        "negatives": sampled,
         "growth": growths,
         "paper_epoch_seconds": epochs,
         "paper_minutes": minutes,

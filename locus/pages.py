@@ -75,6 +75,7 @@ def readings() -> dict[str, Any]:
     return {
         **reading_page.values(data),
         **reading_page.differences(_paper("table"), printed(), encodings),
+        "negatives": reading_page.negatives(measured["negatives"]),
         "missing_percent": measured["twin"]["straightforward"]["missing_percent"],
         "sizes": load_config(sensitivity.PROFILE),
         "paper_layouts": load_config("paper").training.num_layouts,

@@ -65,6 +65,27 @@ def _lowest(data: xr.Dataset) -> dict[str, str]:
     return {"title": reading.title, **row}
 
 
+def negatives(measured: dict[str, Any]) -> dict[str, Any]:
+    """Training with a few wrong candidates a step against training with all, as ``benchmarks/negatives.py`` measured.
+
+    ``few`` and ``all``, each with the means over seeds of ``loss`` on test rooms and of ``covered``, the shares of
+    truths in credible sets; ``gap`` and ``spread`` of these: how far the two are apart, and the seeds of one of them.
+    """
+    found: dict[str, Any] = {"levels": [round(100 * level) for level in measured["levels"]]}
+    shares = {}
+    for name, count in zip(("few", "all"), sorted((key for key in measured if key.isdigit()), key=int), strict=True):
+        shares[name] = 100 * np.array(measured[count]["coverage"])
+        found[name] = {
+            "count": count,
+            "loss": np.mean(measured[count]["test"]),
+            "covered": shares[name].mean(axis=0),
+            "num_seeds": len(shares[name]),
+        }
+    found["gap"] = np.abs(shares["few"].mean(axis=0) - shares["all"].mean(axis=0))
+    found["spread"] = np.max([np.ptp(one, axis=0) for one in shares.values()], axis=0)
+    return found
+
+
 def _percent(row: xr.Dataset, name: str) -> str:
     form = "+.1f" if name.endswith("difference") else ".1f"
     return with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
