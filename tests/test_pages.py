@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 import jinja2
+import numpy as np
 import pytest
 
 import locus
-from locus import pages, scaling, units
+from locus import pages, reading_page, scaling, units
 from locus.describe import Module
+from locus.run import repository
 
 
 def test_api_describes_every_public_name_with_its_docstring() -> None:
@@ -102,6 +104,19 @@ def test_status_tells_how_the_papers_networks_were_trained() -> None:
     for one in told:
         assert one["kept"] <= one["epochs"]
         assert one["seconds"] > 0
+
+
+def test_a_few_wrong_candidates_a_step_train_as_well_as_all() -> None:
+    """As measured at the paper's size: closer than seeds are among themselves."""
+    measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))["negatives"]
+    told = reading_page.negatives(measured)
+    assert (told["few"]["count"], told["all"]["count"]) == ("128", "499")
+    assert abs(np.mean(measured["128"]["validation"]) - np.mean(measured["499"]["validation"])) < 0.02
+    assert abs(told["few"]["loss"] - told["all"]["loss"]) < 0.02
+    assert (told["gap"] < told["spread"]).all()
+    np.testing.assert_allclose(
+        told["few"]["covered"], [100 * np.mean(one) for one in zip(*measured["128"]["coverage"], strict=True)]
+    )
 
 
 def test_a_template_that_lacks_a_value_is_an_error() -> None:
