@@ -49,7 +49,9 @@ def _twin(name: str, radio: Radio, options: TwinOptions) -> Twin:
     return make_twin(name, radio, options)
 
 
-def make_snapshots(config: Config, split: str, index: int, paths: xr.Dataset) -> xr.Dataset:
+def make_snapshots(
+    config: Config, split: str, index: int, paths: xr.Dataset, heard_paths: xr.Dataset | None = None
+) -> xr.Dataset:
     """IQ of all snapshots of a group, (snapshot, sample, antenna), and the true candidate of each, ``truth``.
 
     The true transmitter is drawn among the candidates with at least one path, unless the settings want all.
@@ -59,14 +61,17 @@ def make_snapshots(config: Config, split: str, index: int, paths: xr.Dataset) ->
         split: split of the group.
         index: number of the group.
         paths: traced paths (candidate, path) of the group, from the store or :func:`trace_group`.
+        heard_paths: paths (snapshot, path) that are heard instead of those of the true candidate, in the same noise.
     """
     heard = np.flatnonzero(paths.valid.any("path") | (not config.transmitter.heard))
     if len(heard) == 0:
         raise ValueError(f"Expected a candidate with a path in group {index} of {split}, got none")
     rngs = [groups.snapshot_rng(config, split, index, s) for s in range(groups.num_snapshots(config, split))]
     truth = np.array([rng.choice(heard) for rng in rngs])
-    true_paths = paths[["aoa", "delay", "gain", "valid"]].isel(candidate=xr.DataArray(truth, dims="snapshot"))
-    snapshots = observation.observe(true_paths.transpose("snapshot", "path"), rngs, config.radio)
+    if heard_paths is None:
+        heard_paths = paths.isel(candidate=xr.DataArray(truth, dims="snapshot"))
+    heard_paths = heard_paths[["aoa", "delay", "gain", "valid"]].transpose("snapshot", "path")
+    snapshots = observation.observe(heard_paths, rngs, config.radio)
     return snapshots.assign(truth=("snapshot", truth, {"units": "1", "long_name": "index of the true candidate"}))
 
 

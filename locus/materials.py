@@ -41,6 +41,13 @@ def check_material(name: str) -> None:
         raise ValueError(f"Expected 'material' in {material_names()}, got {name!r}")
 
 
+def defined(name: str, frequency: float) -> bool:
+    """Whether a known material is defined at ``frequency`` [Hz]."""
+    check_material(name)
+    low, high, *_ = _TABLE[name]
+    return low <= frequency / 1e9 <= high
+
+
 def permittivity(name: str, frequency: float) -> complex:
     """Complex relative permittivity of a material at ``frequency`` [Hz].
 
@@ -50,11 +57,11 @@ def permittivity(name: str, frequency: float) -> complex:
     check_material(name)
     low, high, a, b, c, d = _TABLE[name]
     gigahertz = frequency / 1e9
-    if not low <= gigahertz <= high:
-        defined = [other for other, row in sorted(_TABLE.items()) if row[0] <= gigahertz <= row[1]]
+    if not defined(name, frequency):
+        others = [other for other in material_names() if defined(other, frequency)]
         raise ValueError(
             f"Expected a 'material' that is defined at {gigahertz:g} GHz, got {name!r} "
-            f"(defined from {low:g} to {high:g} GHz); choose one of {defined}"
+            f"(defined from {low:g} to {high:g} GHz); choose one of {others}"
         )
     conductivity = c * gigahertz**d
     return complex(a * gigahertz**b, -conductivity / (2 * math.pi * frequency * VACUUM_PERMITTIVITY))

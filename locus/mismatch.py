@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shapely import Polygon, affinity
 
 from locus import groups
+from locus.checks import check_range
 from locus.config import Config
 from locus.dataset import Library, library_arrays, twin_of
 from locus.layout import MIN_DISTANCE, Layout, Pose
@@ -47,9 +48,11 @@ def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generat
     Raises:
         ValueError: an error is of another kind, or leaves no such room.
     """
-    for kind in errors:
+    for kind, size in errors.items():
         if kind not in KINDS:
             raise ValueError(f"Expected errors of {list(KINDS)}, got {kind!r}")
+        if kind != "material":
+            check_range(kind, size, 0, len(layout.obstacles) if kind == "missing" else math.inf)
     for _ in range(_MAX_DRAWS):
         room = _resized(layout.room, errors.get("walls", 0.0) * rng.choice([-1, 1], size=4))
         kept = np.sort(rng.permutation(len(layout.obstacles))[int(errors.get("missing", 0)) :])
@@ -69,9 +72,17 @@ def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generat
 
 
 def trace(twin: Twin, layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> xr.Dataset:
-    """What a twin traces of candidates of another room; one that it believes inside a wall has no path."""
+    """What a twin traces of candidates of another room; one that it believes inside a wall has no path.
+
+    The same goes for one that it believes at a wall or on top of the receiver, closer than twins trace.
+
+    Raises:
+        ValueError: that is so for all candidates.
+    """
     far = np.hypot(candidates[:, 0] - pose.x, candidates[:, 1] - pose.y) >= MIN_DISTANCE
     possible = layout.is_free(candidates, MIN_DISTANCE) & far
+    if not possible.any():
+        raise ValueError(f"Expected a candidate in the free space that the twin believes in, got {layout.room.wkt}")
     stand_in = candidates[possible.argmax()]
     paths = twin.trace(layout, pose, np.where(possible[:, np.newaxis], candidates, stand_in))
     free = xr.DataArray(possible, dims="candidate")
@@ -82,6 +93,11 @@ def trace(twin: Twin, layout: Layout, pose: Pose, candidates: NDArray[np.float64
     return paths.assign_coords(
         {name: ("candidate", candidates[:, axis], attributes[name]) for axis, name in enumerate(("x", "y"))}
     )
+
+
+def everything(size: float) -> dict[str, float]:
+    """All errors of geometry at once: lengths off by ``size`` [m], and the heading by 5 degrees a metre."""
+    return {**dict.fromkeys(("obstacles", "walls", "position"), size), "heading": size * math.radians(5)}
 
 
 def training_errors(config: Config, index: int) -> tuple[dict[str, float], Generator]:
@@ -107,6 +123,11 @@ class WrongLibrary(Library):
     """Candidate library of the training rooms, traced by a twin with errors; observations are those of the truth."""
 
     folder = "wrong_candidates"
+    command = "locus reproduce"
+
+    def __post_init__(self) -> None:
+        if self.split != "train":
+            raise ValueError(f"Expected 'split' train, as only training uses wrong twins, got {self.split!r}")
 
     def numbers(self) -> dict[str, Any]:
         """All that the traced paths depend on."""

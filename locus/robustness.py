@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -24,21 +24,25 @@ from locus import cluster, estimator, groups, methods, metrics, mismatch
 from locus.bootstrap import Floats, means, resample, with_interval
 from locus.config import Config
 from locus.dataset import Observations, make_snapshots
-from locus.layout import Layout
-from locus.observation import observe
+from locus.layout import MIN_DISTANCE, Layout, Pose
+from locus.materials import defined
 from locus.result import Result
+from locus.run import Run
 from locus.score import Method
 from locus.twin import make_twin
 from locus.weights import Weights
 
-RECIPE = 1
+RECIPE = 2
 
 NUM_LAYOUTS = 200
 """Groups of Eval Random, the first ones; a quarter of them, if that is fewer."""
 
 _SPLIT = "eval_random"
 _METRES = (0.1, 0.3, 1.0, 3.0)
+_DEGREES = (0.3, 1.0, 3.0, 10.0)
+_MATERIALS = ("brick", "wood", "glass", "metal")
 _TASK = 5  # groups that a worker evaluates at a time
+_MAX_DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -53,75 +57,72 @@ class Condition:
     """How far the transmitter stands off its candidate [m]."""
 
 
-def _conditions() -> list[Condition]:
-    lengths = [
-        Condition(kind, f"{size:g} m", {kind: size}) for kind in ("obstacles", "walls", "position") for size in _METRES
-    ]
-    together = [
-        Condition(
-            "all",
-            f"{size:g} m",
-            {**dict.fromkeys(("obstacles", "walls", "position"), size), "heading": size * math.radians(5)},
-        )
-        for size in _METRES
-    ]
+def conditions(config: Config) -> list[Condition]:
+    """What is measured; first the exact twin. ``all`` is :func:`locus.mismatch.everything`."""
+    materials = [name for name in _MATERIALS if name != config.room.material and defined(name, config.radio.carrier)]
     return [
         Condition("none", "exact"),
-        *lengths,
-        *(Condition("heading", f"{angle:g}°", {"heading": math.radians(angle)}) for angle in (0.3, 1, 3, 10)),
-        *(Condition("missing", f"{count}", {"missing": count}) for count in (1, 2, 3)),
-        *(Condition("material", name, {"material": name}) for name in ("brick", "wood", "glass", "metal")),
-        *(Condition("transmitter", f"{size:g} m", moved=size) for size in _METRES),
-        *together,
+        *(Condition(kind, f"{m:g} m", {kind: m}) for kind in ("obstacles", "walls", "position") for m in _METRES),
+        *(Condition("heading", f"{angle:g}°", {"heading": math.radians(angle)}) for angle in _DEGREES),
+        *(Condition("missing", f"{n}", {"missing": n}) for n in range(1, min(3, config.room.num_obstacles) + 1)),
+        *(Condition("material", name, {"material": name}) for name in materials),
+        *(Condition("transmitter", f"{m:g} m", moved=m) for m in _METRES),
+        *(Condition("all", f"{m:g} m", mismatch.everything(m)) for m in _METRES),
     ]
-
-
-CONDITIONS = _conditions()
-"""What is measured; ``all`` is obstacles, walls and position off by so much, and the heading by 5 degrees a metre."""
 
 
 def evaluate_group(config: Config, index: int, scorers: dict[str, Method]) -> xr.Dataset:
-    """Rows (condition, snapshot, method) of one group: ``log_posterior`` and ``level`` of the truth."""
+    """Rows (condition, snapshot, method) of one group: ``log_posterior`` and ``level`` of the truth.
+
+    Also ``lost`` (condition, snapshot): whether the twin believes the truth where nothing could be traced. A
+    transmitter off its candidate counts as found at the candidate that is nearest to it.
+    """
     layout, pose, candidates = groups.draw(config, _SPLIT, index)
     twin = make_twin("image", config.radio, config.twin)
     exact = twin.trace(layout, pose, candidates)
     snapshots = make_snapshots(config, _SPLIT, index, exact)
-    truth = snapshots.truth.values
+    true = candidates[snapshots.truth.values]
     observed = estimator.estimate(snapshots, config.estimator)
-    way = _free_directions(layout, candidates[truth], groups.error_rng(config, _SPLIT, index))
+    way = _free_directions(layout, pose, true, groups.error_rng(config, _SPLIT, index))
+    ties = np.random.default_rng([config.seed, index]).integers(2**63)
     found = []
-    for condition in CONDITIONS:
-        paths, seen = exact, observed
+    for condition in conditions(config):
+        paths, seen, truth = exact, observed, snapshots.truth.values
         if condition.errors:
-            rng = groups.error_rng(config, _SPLIT, index)  # the same directions for every size
+            rng = groups.error_rng(config, _SPLIT, index)  # the same directions for every size, unless they do not fit
             paths = mismatch.trace(twin, *mismatch.believed(layout, pose, condition.errors, rng), candidates)
         if condition.moved:
-            there = twin.trace(layout, pose, candidates[truth] + condition.moved * way)
-            true_paths = there[["aoa", "delay", "gain", "valid"]].reset_coords(drop=True).rename(candidate="snapshot")
-            rngs = [groups.snapshot_rng(config, _SPLIT, index, s) for s in range(len(truth))]
-            seen = estimator.estimate(observe(true_paths, rngs, config.radio), config.estimator)
-        ties = np.random.default_rng([config.seed, index]).integers(2**63)
+            there = true + condition.moved * way
+            heard = twin.trace(layout, pose, there).reset_coords(drop=True).rename(candidate="snapshot")
+            seen = estimator.estimate(make_snapshots(config, _SPLIT, index, exact, heard), config.estimator)
+            truth = np.linalg.norm(there[:, np.newaxis] - candidates, axis=-1).argmin(axis=1)
+        area = layout.free_space.area
         columns = [
-            metrics.measure(
-                scorer.log_posterior(paths, seen), truth, layout.free_space.area, np.random.default_rng(ties)
-            )
+            metrics.measure(scorer.log_posterior(paths, seen), truth, area, np.random.default_rng(ties))
             for scorer in scorers.values()
         ]
-        found.append(xr.concat(columns, "method")[["log_posterior", "level"]])
-    rows = xr.concat(found, "condition").transpose("condition", "snapshot", "method")
-    return rows.assign_coords(method=list(scorers), group=("snapshot", np.full(len(truth), index)))
+        rows = xr.concat(columns, "method")[["log_posterior", "level"]]
+        found.append(rows.assign(lost=("snapshot", ~paths.valid.any("path").values[truth])))
+    joined = xr.concat(found, "condition").transpose("condition", "snapshot", ...)
+    return joined.assign_coords(method=list(scorers), group=("snapshot", np.full(len(true), index)))
 
 
-def _free_directions(layout: Layout, points: Floats, rng: np.random.Generator) -> Floats:
-    """A direction for each point (point, 2) in which the farthest move of a transmitter ends in free space."""
+def _free_directions(layout: Layout, pose: Pose, points: Floats, rng: np.random.Generator) -> Floats:
+    """A direction for each point (point, 2) in which every move of a transmitter ends in free space."""
     found = np.full(points.shape, np.nan)
-    while (left := np.flatnonzero(np.isnan(found[:, 0]))).size:
+    for _ in range(_MAX_DRAWS):
+        left = np.flatnonzero(np.isnan(found[:, 0]))
+        if not left.size:
+            return found
         angle = rng.uniform(0, 2 * np.pi, left.size)
         drawn = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         ends = np.stack([points[left] + size * drawn for size in _METRES])
-        free = layout.is_free(ends.reshape(-1, 2)).reshape(len(_METRES), -1).all(axis=0)
+        far = np.hypot(ends[..., 0] - pose.x, ends[..., 1] - pose.y) >= MIN_DISTANCE
+        free = (layout.is_free(ends.reshape(-1, 2)).reshape(far.shape) & far).all(axis=0)
         found[left[free]] = drawn[free]
-    return found
+    raise ValueError(
+        f"Expected a room with free space {max(_METRES):g} m from every transmitter, got {layout.room.wkt}"
+    )
 
 
 def evaluate_groups(span: tuple[int, int], config: dict[str, Any], scorers: dict[str, Method]) -> xr.Dataset:
@@ -162,7 +163,7 @@ class Robustness(Result):
         return {
             "observations": numbers,
             "weights": {name: weights.hash() for name, weights in self.weights.items()},
-            "conditions": [dataclasses.asdict(one) for one in CONDITIONS],
+            "conditions": [dataclasses.asdict(one) for one in conditions(self.run.config)],
             "num_groups": self.num_groups,
             "recipes": {"mismatch": mismatch.RECIPE, "robustness": RECIPE, "metrics": metrics.RECIPE},
         }
@@ -178,10 +179,10 @@ class Robustness(Result):
             for span, rows in cluster.each(workers() if workers else None, work, spans):
                 parts[span] = rows
                 bar.update(span[1] - span[0])
-        data = xr.concat([parts[span] for span in spans], "snapshot").astype("float32")
-        data = data.assign_coords(
-            kind=("condition", [one.kind for one in CONDITIONS]), label=("condition", [one.label for one in CONDITIONS])
-        )
+        data = xr.concat([parts[span] for span in spans], "snapshot")
+        for name in ("kind", "label"):
+            data[name] = ("condition", [getattr(one, name) for one in conditions(self.run.config)])
+        data = data.set_coords(["kind", "label"])
         self.save(data, num_candidates=self.run.config.evaluation.num_candidates)
 
 
@@ -207,6 +208,55 @@ def summary(rows: xr.Dataset) -> xr.Dataset:
         },
         coords={name: rows[name] for name in ("kind", "label", "method")},
     )
+
+
+def compared(rows: xr.Dataset, first: str, second: str) -> xr.Dataset:
+    """Loss of one network less that of another under every condition, (condition), as :func:`locus.metrics.paired`."""
+    parts = [
+        metrics.paired(rows.isel(condition=index), first, second, np.random.default_rng(0))
+        for index in range(rows.sizes["condition"])
+    ]
+    return xr.concat(parts, "condition").assign_coords({name: rows[name] for name in ("kind", "label")})
+
+
+class Example(NamedTuple):
+    """One snapshot, as an exact and a wrong twin explain it."""
+
+    layout: Layout
+    pose: Pose
+    wrong: tuple[Layout, Pose]
+    position: tuple[float, float]
+    maps: dict[str, xr.DataArray]
+    """Log posterior over the map's largest [nat], (candidate), by title."""
+    gains: dict[str, float]
+    """How many times as probable as by a blind guess the truth is on the group's own list, by title."""
+
+
+def make_example(run: Run, index: int, size: float, num_points: int) -> Example:
+    """The strongest snapshot of a group of Eval Random, with an exact twin and with one with errors of a ``size`` [m].
+
+    The errors are :func:`locus.mismatch.everything`; maps have ``num_points`` per axis.
+    """
+    config = run.config
+    layout, pose, candidates = groups.draw(config, _SPLIT, index)
+    twin = make_twin("image", config.radio, config.twin)
+    paths = twin.trace(layout, pose, candidates)
+    snapshots = make_snapshots(config, _SPLIT, index, paths)
+    strongest = int(paths.snr_db.isel(path=0, candidate=snapshots.truth).values.argmax())
+    observed = estimator.estimate(snapshots, config.estimator).isel(snapshot=strongest)
+    truth = int(snapshots.truth[strongest])
+    wrong = mismatch.believed(layout, pose, mismatch.everything(size), groups.error_rng(config, _SPLIT, index))
+    grid = groups.away_from(pose, layout.grid(num_points))
+    networks = {name: methods.load_method(weights.path)[0] for name, weights in Robustness(run).weights.items()}
+    shown = {"exact twin": ("locus_dt", (layout, pose)), "wrong twin": ("locus_dt", wrong)}
+    shown["wrong twin, trained with errors"] = ("robust", wrong)
+    maps, gains = {}, {}
+    for title, (name, scene) in shown.items():
+        fine = networks[name].log_posterior(mismatch.trace(twin, *scene, grid), observed)
+        maps[title] = fine - fine.max()
+        own = networks[name].log_posterior(mismatch.trace(twin, *scene, candidates), observed)
+        gains[title] = float(np.exp(own[truth])) * len(candidates)
+    return Example(layout, pose, wrong, (candidates[truth, 0], candidates[truth, 1]), maps, gains)
 
 
 def _task(span: tuple[int, int], **arguments: Any) -> tuple[Callable[..., xr.Dataset], tuple[Any, ...]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,15 +10,11 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
-from locus import estimator, groups, metrics, mismatch
-from locus.dataset import make_snapshots
+from locus import metrics
 from locus.figures import draw_map, draw_receiver, draw_room, draw_transmitter
-from locus.layout import Layout, Pose
-from locus.methods import TITLES, load_method
+from locus.methods import TITLES
 from locus.result_tables import with_interval
-from locus.robustness import Robustness
-from locus.run import Run
-from locus.twin import make_twin
+from locus.robustness import Example
 
 KINDS = {
     "obstacles": "each obstacle moved",
@@ -47,8 +42,10 @@ def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
     exact = summary.isel(condition=np.flatnonzero(summary.kind == "none"))
     scale = 100 if measure == "covered" else 1
     for axes, (kind, title) in zip(panels.flat, KINDS.items(), strict=True):
-        data = xr.concat([exact, summary.isel(condition=np.flatnonzero(summary.kind == kind))], "condition")
-        for number, (name, style) in enumerate(NETWORKS.items()):
+        own = summary.isel(condition=np.flatnonzero(summary.kind == kind))
+        data = xr.concat([exact, own], "condition") if own.sizes["condition"] else exact
+        for number, (name, look) in enumerate(NETWORKS.items()):
+            style = {**look, "linestyle": "none"} if kind == "material" else look  # which have no order
             one = scale * data.sel({"method": name})
             ends = np.nan_to_num(np.abs(np.stack([one[measure] - one[f"{measure}{end}"] for end in ("_low", "_high")])))
             place = np.arange(one.sizes["condition"]) + 0.06 * (number - 1)
@@ -61,6 +58,16 @@ def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
     figure.supylabel(label, fontsize="medium")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
     return figure
+
+
+def listed(compared: xr.Dataset, *, better: bool) -> str:
+    """Conditions under which the first network is better, or worse, by the whole interval, in words; "none" if so."""
+    ends = compared.difference_high < 0 if better else compared.difference_low > 0
+    kept = compared.isel(condition=np.flatnonzero(ends & (compared.kind != "none")))
+    found: dict[str, list[str]] = {}
+    for kind, label in zip(kept.kind.values, kept.label.values, strict=True):
+        found.setdefault(KINDS[str(kind)], []).append(str(label))
+    return "; ".join(f"{title}: {', '.join(labels)}" for title, labels in found.items()) or "none"
 
 
 def errors_frame(summary: xr.Dataset) -> pd.DataFrame:
@@ -81,49 +88,6 @@ def errors_frame(summary: xr.Dataset) -> pd.DataFrame:
     )
 
 
-class Example(NamedTuple):
-    """One snapshot, as an exact and a wrong twin explain it."""
-
-    layout: Layout
-    pose: Pose
-    wrong: tuple[Layout, Pose]
-    position: tuple[float, float]
-    maps: dict[str, xr.DataArray]
-    """Log posterior over the map's largest [nat], (candidate), by title."""
-    gains: dict[str, float]
-    """How many times as probable as by a blind guess the truth is on the group's own list, by title."""
-
-
-def make_example(run: Run, index: int, size: float, num_points: int) -> Example:
-    """The strongest snapshot of a group of Eval Random, with an exact twin and with one that is off by ``size`` [m].
-
-    Obstacles, walls and the receiver's position are off by ``size``, the heading by 5 degrees a metre.
-    """
-    config = run.config
-    layout, pose, candidates = groups.draw(config, "eval_random", index)
-    twin = make_twin("image", config.radio, config.twin)
-    paths = twin.trace(layout, pose, candidates)
-    snapshots = make_snapshots(config, "eval_random", index, paths)
-    snr = paths.snr_db.isel(path=0, candidate=snapshots.truth).values
-    strongest = int(snr.argmax())
-    observed = estimator.estimate(snapshots, config.estimator).isel(snapshot=strongest)
-    truth = int(snapshots.truth[strongest])
-    errors = {**dict.fromkeys(("obstacles", "walls", "position"), size), "heading": size * math.radians(5)}
-    wrong = mismatch.believed(layout, pose, errors, groups.error_rng(config, "eval_random", index))
-    grid = groups.away_from(pose, layout.grid(num_points))
-    networks = {name: load_method(weights.path)[0] for name, weights in Robustness(run).weights.items()}
-    shown = {"exact twin": ("locus_dt", (layout, pose)), "wrong twin": ("locus_dt", wrong)}
-    shown["wrong twin, trained with errors"] = ("robust", wrong)
-    maps, gains = {}, {}
-    for title, (name, scene) in shown.items():
-        fine = networks[name].log_posterior(mismatch.trace(twin, *scene, grid), observed)
-        maps[title] = fine - fine.max()
-        own = networks[name].log_posterior(mismatch.trace(twin, *scene, candidates), observed)
-        gains[title] = float(np.exp(own[truth])) * len(candidates)
-    position = float(paths.x[truth]), float(paths.y[truth])
-    return Example(layout, pose, wrong, position, maps, gains)
-
-
 def example_figure(example: Example) -> Figure:
     """Maps of an example; what the wrong twin believes is dashed."""
     figure, panels = plt.subplots(1, 3, figsize=(10.8, 4.2), layout="constrained", sharey=True)
@@ -133,9 +97,12 @@ def example_figure(example: Example) -> Figure:
         draw_receiver(axes, example.pose, 0.7)
         draw_transmitter(axes, *example.position, 0.7)
         if title != "exact twin":
-            room, _ = example.wrong
+            room, receiver = example.wrong
             for polygon in (room.room, *room.obstacles):
                 axes.plot(*polygon.exterior.xy, color="#D55E00", linestyle="--", linewidth=1.2)
+            reach = np.array([0, 12])
+            ray = receiver.x + reach * np.cos(receiver.heading), receiver.y + reach * np.sin(receiver.heading)
+            axes.plot(*ray, color="#D55E00", linestyle="--", linewidth=1.2, zorder=7)
         gain = example.gains[title]
         axes.set_title(f"{title}\ntruth {gain:{'.0f' if gain >= 10 else '.1g'}} x uniform", fontsize="medium")
         axes.set_ylabel(axes.get_ylabel() if axes is panels[0] else "")

@@ -50,7 +50,7 @@ class Store(ABC):
     folder: ClassVar[str]
     """Folder of the run that these stores are in."""
     command: ClassVar[str]
-    """Command that builds them."""
+    """Command that builds one; its split comes after it."""
     variables: ClassVar[dict[str, tuple[tuple[str, ...], str, dict[str, str]]]]
     """Dimensions, type and attributes of each stored array; the first dimension is ``group``."""
 

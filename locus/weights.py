@@ -26,7 +26,7 @@ class Weights:
     run: Run
     method: str
     robust: bool = False
-    """Whether it was trained with the errors of a wrong twin, for LOCUS-DT alone: the baselines know no twin."""
+    """Whether it was trained with the errors of a wrong twin, for LOCUS-DT alone."""
 
     def __post_init__(self) -> None:
         methods.check_method(self.method)

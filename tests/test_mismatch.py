@@ -98,7 +98,13 @@ def test_a_candidate_inside_a_wall_of_the_twin_has_no_path() -> None:
 
 @pytest.mark.parametrize(
     ("errors", "message"),
-    [({"ceiling": 1.0}, r"Expected errors of \['obstacles', .*got 'ceiling'"), ({"position": 500.0}, "leave a room")],
+    [
+        ({"ceiling": 1.0}, r"Expected errors of \['obstacles', .*got 'ceiling'"),
+        ({"position": 500.0}, "leave a room"),
+        ({"missing": 4}, r"Expected 'missing' in \[0, 3\], got 4"),
+        ({"walls": -1.0}, r"Expected 'walls' in \[0, inf\), got -1.0"),
+        ({"heading": float("nan")}, "Expected 'heading' in"),
+    ],
 )
 def test_errors_that_make_no_sense_are_named(errors: dict[str, float], message: str) -> None:
     layout, pose, _ = scene()
@@ -121,6 +127,8 @@ def test_training_rooms_are_the_same_and_their_twins_are_not() -> None:
 
 def test_the_library_with_errors_is_another_one() -> None:
     run = locus.open_run("smoke")
+    with pytest.raises(ValueError, match="Expected 'split' train, as only training uses wrong twins, got 'test'"):
+        WrongLibrary(run, "test")
     assert WrongLibrary(run, "train").hash() != Library(run, "train").hash()
     assert WrongLibrary(run, "train").path != Library(run, "train").path
     other = locus.open_run("smoke", {"mismatch.walls": 0.5})

@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 
 import locus
-from locus import evaluation, metrics, robustness, steps
-from locus.robustness import CONDITIONS, Robustness
+from locus import evaluation, metrics, robustness, robustness_figures, steps
+from locus.robustness import Condition, Robustness, conditions
 
 SMALL = {
     "training.num_layouts": 20,
@@ -63,8 +63,43 @@ def test_who_knows_no_twin_does_not_mind_a_wrong_room(run: locus.Run) -> None:
     for kind in ("position", "heading", "all", "transmitter"):
         assert (of_kind(rows, kind) != exact).any()
     aware = Robustness(run).open().log_posterior.sel({"method": "locus_dt"})
-    for kind in {one.kind for one in CONDITIONS} - {"none"}:
+    for kind in {one.kind for one in conditions(run.config)} - {"none"}:
         assert (of_kind(aware, kind) != aware.isel(condition=0)).any(), kind
+
+
+def test_a_transmitter_that_hardly_moves_is_heard_as_before(run: locus.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same noise, same truth; moved by metres, it is found at the candidate next to it."""
+    scorers = {"locus_dt": locus.load_scorer(run.name)}
+    small = [Condition("none", "exact"), Condition("transmitter", "none", moved=1e-9)]
+    monkeypatch.setattr(robustness, "conditions", lambda _: small)
+    exact, moved = robustness.evaluate_group(run.config, 0, scorers).log_posterior
+    np.testing.assert_allclose(moved, exact, atol=1e-4)
+
+
+def test_truths_inside_walls_of_the_twin_are_counted(run: locus.Run) -> None:
+    rows = Robustness(run).open()
+    assert rows.lost.dims == ("condition", "snapshot")
+    assert not of_kind(rows, "none", "heading", "material", "transmitter").lost.any()
+
+
+def test_conditions_fit_the_settings() -> None:
+    def labels(kind: str, **changes: object) -> list[str]:
+        config = locus.load_config("smoke", {name.replace("__", "."): value for name, value in changes.items()})
+        return [one.label for one in conditions(config) if one.kind == kind]
+
+    assert labels("material") == ["brick", "wood", "glass", "metal"]
+    assert labels("material", room__material="wood") == ["brick", "glass", "metal"]
+    assert labels("material", radio__carrier=60e9) == ["wood", "glass", "metal"]
+    assert labels("missing") == ["1", "2", "3"]
+    assert labels("missing", room__num_obstacles=1) == ["1"]
+
+
+def test_what_is_surely_better_is_told_in_words(run: locus.Run) -> None:
+    rows = Robustness(run).open()
+    same = robustness.compared(rows, "locus_dt", "locus_dt")
+    assert robustness_figures.listed(same, better=True) == robustness_figures.listed(same, better=False) == "none"
+    sure = same.assign(difference_high=same.difference_high - 1)
+    assert robustness_figures.listed(sure, better=True).startswith("each obstacle moved: 0.1 m, 0.3 m, 1 m, 3 m; each")
 
 
 def test_the_robust_network_is_trained_on_wrong_twins_and_the_same_snapshots(run: locus.Run) -> None:
