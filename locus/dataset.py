@@ -152,7 +152,7 @@ class Library(Store):
     """Candidate library of one split: the traced paths of every candidate of every group."""
 
     folder = "candidates"
-    command = "locus build"
+    command = "locus build {split}"
     variables: ClassVar = {
         **{name: (("group",), "float64", base.ATTRIBUTES[name]) for name in ("rx_x", "rx_y", "rx_heading")},
         **{name: (("group", "candidate"), "float64", base.ATTRIBUTES[name]) for name in ("x", "y")},
@@ -213,7 +213,7 @@ class Observations(Store):
     """Observations of one split: for every snapshot the true candidate and the estimated paths. IQ is made again."""
 
     folder = "observations"
-    command = "locus observe"
+    command = "locus observe {split}"
     variables: ClassVar = {
         "truth": (("group", "snapshot"), "int32", {"units": "1", "long_name": "index of the true candidate"}),
         "aoa": (_ESTIMATES, "float32", base.ATTRIBUTES["aoa"]),

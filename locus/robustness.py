@@ -187,27 +187,18 @@ class Robustness(Result):
 
 
 def summary(rows: xr.Dataset) -> xr.Dataset:
-    """Loss, ratio and coverage of every condition and method, with intervals over layouts.
+    """What :func:`locus.metrics.summary` says of every condition, and ``covered``, the share of truths in 90 % sets.
 
-    Returns:
-        Dataset (condition, method): ``loss`` [nat], ``ratio``, and ``covered``, the share of truths in 90 % sets; each
-        with ``_low`` and ``_high``. All conditions share the resamples.
+    Dataset (condition, method); ``covered`` has ``_low`` and ``_high``, too. All conditions share the resamples.
     """
-    count = rows.attrs["num_candidates"]
     index, weights = resample(rows.group.values, rows.sizes["snapshot"], np.random.default_rng(0), 2000)
-    stacked = rows.transpose("snapshot", "condition", "method")
-    shape, dims = stacked.log_posterior.shape, ("condition", "method")
-    loss = means((-stacked.log_posterior.values - np.log(count)).reshape(shape[0], -1), index, weights)
-    inside = means((stacked.level.values <= metrics.CREDIBLE_MASS).astype(float).reshape(shape[0], -1), index, weights)
-    loss, inside = (values.reshape(-1, *shape[1:]) for values in (loss, inside))
-    return xr.Dataset(
-        {
-            **with_interval("loss", dims, loss, "nat", "adjusted loss"),
-            **with_interval("ratio", dims, -loss / np.log(count), "1", "share of the largest possible log gain"),
-            **with_interval("covered", dims, inside, "1", "share of truths inside the 90 % sets"),
-        },
-        coords={name: rows[name] for name in ("kind", "label", "method")},
-    )
+    parts = []
+    for number in range(rows.sizes["condition"]):
+        one = rows.isel(condition=number)
+        inside = (one.level <= metrics.CREDIBLE_MASS).transpose("snapshot", "method").values.astype(float)
+        share = with_interval("covered", ("method",), means(inside, index, weights), "1", "share inside the 90 % sets")
+        parts.append(metrics.summary(one, rows.attrs["num_candidates"], np.random.default_rng(0)).assign(share))
+    return xr.concat(parts, "condition").assign_coords({name: rows[name] for name in ("kind", "label")})
 
 
 def compared(rows: xr.Dataset, first: str, second: str) -> xr.Dataset:

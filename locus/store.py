@@ -50,7 +50,7 @@ class Store(ABC):
     folder: ClassVar[str]
     """Folder of the run that these stores are in."""
     command: ClassVar[str]
-    """Command that builds one; its split comes after it."""
+    """Command that builds one, ``{split}`` in it being the split."""
     variables: ClassVar[dict[str, tuple[tuple[str, ...], str, dict[str, str]]]]
     """Dimensions, type and attributes of each stored array; the first dimension is ``group``."""
 
@@ -156,7 +156,7 @@ class Store(ABC):
         Raises:
             StoreError: it is not there, not finished, or was made with other settings.
         """
-        command = f"`{self.command} {self.split}`"
+        command = f"`{self.command.format(split=self.split)}`"
         if not self.path.exists():
             raise StoreError(
                 f"Expected the {self.folder} of {self.split} in run {self.run.name}, got none; {command} makes it"

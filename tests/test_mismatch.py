@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import xarray as xr
 import locus
 from locus import groups, mismatch
 from locus.dataset import Library, trace_group
+from locus.journal import StoreError
 from locus.mismatch import WrongLibrary, believed, trace
 
 CONFIG = locus.load_config("smoke")
@@ -125,10 +127,15 @@ def test_training_rooms_are_the_same_and_their_twins_are_not() -> None:
         assert 0.95 * most < drawn.max() <= most
 
 
-def test_the_library_with_errors_is_another_one() -> None:
+def test_the_library_with_errors_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
     run = locus.open_run("smoke")
     with pytest.raises(ValueError, match="Expected 'split' train, as only training uses wrong twins, got 'test'"):
         WrongLibrary(run, "test")
+    with pytest.raises(
+        StoreError, match=r"wrong_candidates of train in run smoke, got none; `locus reproduce` makes it"
+    ):
+        WrongLibrary(run, "train").open()
     assert WrongLibrary(run, "train").hash() != Library(run, "train").hash()
     assert WrongLibrary(run, "train").path != Library(run, "train").path
     other = locus.open_run("smoke", {"mismatch.walls": 0.5})
