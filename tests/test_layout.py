@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import shapely
 
-import locus
 from locus import Layout, Pose, Room
 
 
