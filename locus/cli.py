@@ -90,8 +90,16 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _call(options)
     except (ValueError, OSError, RuntimeError) as error:
-        print(f"locus {options.command}: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        message = str(error)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "locus":  # a mistake of ours
+            raise
+        message = (
+            f"Expected the module {error.name!r}, got none; in a clone of the repository, "
+            "`make setup` or `pip install -e '.[book]'` installs it"
+        )
+    print(f"locus {options.command}: {' '.join(message.split())}", file=sys.stderr)
+    return 2
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
