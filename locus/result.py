@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Result(ABC):
 
     def save(self, data: xr.Dataset, **attributes: Any) -> None:
         """Write the file."""
-        netcdf.save(self.path, data, {"hash": self.hash(), "versions": str(versions()), **attributes})
+        netcdf.save(self.path, data, {"hash": self.hash(), "versions": json.dumps(versions()), **attributes})
 
     def open(self) -> xr.Dataset:
         """The file."""
