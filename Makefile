@@ -46,7 +46,7 @@ book: $(READY) ## build the book from a finished run: RUN=paper
 
 lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupytext --sync notebooks/*.py
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
 test: lint test-core test-book ## everything that CI runs
 

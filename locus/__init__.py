@@ -6,16 +6,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from locus.config import Config, EstimatorOptions, Radio, Room, TwinOptions
-    from locus.estimator import estimate
-    from locus.explorer import explore
-    from locus.layout import Layout, Pose
-    from locus.location import locate
-    from locus.methods import load_scorer
-    from locus.observation import observe
-    from locus.profiles import load_config
-    from locus.run import Run, open_run
-    from locus.twin import Twin, make_twin
+    from locus.config import Config as Config
+    from locus.config import EstimatorOptions as EstimatorOptions
+    from locus.config import Radio as Radio
+    from locus.config import Room as Room
+    from locus.config import TwinOptions as TwinOptions
+    from locus.estimator import estimate as estimate
+    from locus.explorer import explore as explore
+    from locus.layout import Layout as Layout
+    from locus.layout import Pose as Pose
+    from locus.location import locate as locate
+    from locus.methods import load_scorer as load_scorer
+    from locus.observation import observe as observe
+    from locus.profiles import load_config as load_config
+    from locus.run import Run as Run
+    from locus.run import open_run as open_run
+    from locus.twin import Twin as Twin
+    from locus.twin import make_twin as make_twin
 
 __version__ = "0.1.0"
 
@@ -39,25 +46,7 @@ _HOMES = {
     "open_run": "locus.run",
 }
 
-__all__ = [
-    "Config",
-    "EstimatorOptions",
-    "Layout",
-    "Pose",
-    "Radio",
-    "Room",
-    "Run",
-    "Twin",
-    "TwinOptions",
-    "estimate",
-    "explore",
-    "load_config",
-    "load_scorer",
-    "locate",
-    "make_twin",
-    "observe",
-    "open_run",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -65,3 +54,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'locus' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Public names, too, although none is there before its first use."""
+    return sorted({*globals(), *__all__})

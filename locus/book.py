@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import distributions
 from pathlib import Path
 
 import nbformat
@@ -15,19 +17,23 @@ from locus.chapters import chapters
 from locus.launch import links
 from locus.pages import write_pages
 from locus.pipeline import chapter_step
-from locus.run import Run, repository, write_text
+from locus.run import Run, fingerprint, repository, write_text
 
 _MATHJAX = "mathjax@3.2.2"
+_OPTIONS = ("--all", "-W", "-n", "--keep-going", "--quiet")
 
 
-def build(run: Run, out: str | Path | None = None, address: str | None = None, branch: str = "main") -> Path:
-    """Stage the chapters of ``run``, build the book, and return its first page.
+def build(
+    run: Run, out: str | Path | None = None, address: str | None = None, branch: str = "main", *, force: bool = False
+) -> Path:
+    """Stage the chapters of ``run``, build the book unless it is there already, and return its first page.
 
     Args:
         run: what the book shows.
         out: folder in which ``_build`` is made; the repository if missing.
         address: where the repository is on GitHub: chapters then link to places that run them.
         branch: branch or tag that these links open.
+        force: build it again although nothing has changed since.
 
     Raises:
         FileNotFoundError: a chapter is missing or older than its source.
@@ -39,14 +45,37 @@ def build(run: Run, out: str | Path | None = None, address: str | None = None, b
     write_pages(run)
     vendor_mathjax()
     out = Path(out).resolve() if out else root
+    index, stamp = out / "_build" / "html" / "index.html", out / "_build" / ".inputs"
+    wanted = inputs()
+    if not force and index.is_file() and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        print(f"The book of run {run.name} is up to date")
+        return index
+    stamp.unlink(missing_ok=True)
     # A process of its own: Sphinx leaves its settings behind in the one that it ran in.
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(root)]
-    strict = ["--path-output", str(out), "--all", "-W", "-n", "--keep-going", "--quiet"]
-    finished = subprocess.run([*command, *strict], check=False)
-    index = out / "_build" / "html" / "index.html"
+    finished = subprocess.run([*command, "--path-output", str(out), *_OPTIONS], check=False)
     if finished.returncode != 0 or not index.is_file():
         raise RuntimeError(f"The book of run {run.name} has errors or warnings, see above")
+    write_text(stamp, wanted)
     return index
+
+
+def inputs() -> str:
+    """Hash of all that Sphinx makes pages from.
+
+    These are files, its options, and the versions of all packages. What a run, the package, measurements and an address
+    contribute is in the staged files by then, so that nothing of it can be forgotten here.
+    """
+    root = repository()
+    found = [root / "_config.yml", root / "_toc.yml", *(root / "book").rglob("*"), *(root / "notebooks").glob("*.py")]
+    files = [path for path in found if path.is_file()]
+    return fingerprint(
+        {
+            "files": {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
+            "options": _OPTIONS,
+            "packages": sorted(f"{one.name}=={one.version}" for one in distributions()),
+        }
+    )
 
 
 def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
@@ -67,7 +96,9 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
         notebook = nbformat.read(executed, as_version=4)
         # Papermill's own cell repeats what the note says
         notebook.cells = [c for c in notebook.cells if "injected-parameters" not in c.metadata.get("tags", [])]
-        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(note(run, executed.stem, address, branch)))
+        text = note(run, executed.stem, address, branch)
+        # Named, as nbformat would draw a name at random, and then no book would be up to date
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(text, id="note"))
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
     explorer.export(run, repository() / "book" / "_static" / "explorer")
 

@@ -89,7 +89,7 @@ def check_output(path: Path, suffixes: tuple[str, ...]) -> None:
 
 def save(data: xr.Dataset, out: Path, figure: Path | None = None) -> None:
     """Write what :func:`locus.locate` returns and, if asked for, its map, each to the side and renamed."""
-    netcdf.save(out, data, {})
+    netcdf.save(out, data, {}, double=("map_x", "map_y"))  # they may be map coordinates: millions of metres
     if figure is None:
         return
     from locus.location_figure import location_figure

@@ -85,13 +85,22 @@ def main(arguments: list[str] | None = None) -> int:
         help="address on GitHub, for links to Binder and Colab (default: LOCUS_REPOSITORY, or no links)",
     )
     book.add_argument("--branch", default="main", help="branch or tag that these links open (default: %(default)s)")
+    book.add_argument("--force", action="store_true", help="build it again although nothing has changed")
 
     options = parser.parse_args(arguments)
     try:
         return _call(options)
     except (ValueError, OSError, RuntimeError) as error:
-        print(f"locus {options.command}: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        message = str(error)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "locus":  # a mistake of ours
+            raise
+        message = (
+            f"Expected the module {error.name!r}, got none; in a clone of the repository, "
+            "`make setup` or `pip install -e '.[book]'` installs it"
+        )
+    print(f"locus {options.command}: {' '.join(message.split())}", file=sys.stderr)
+    return 2
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -171,7 +180,8 @@ def _call(options: argparse.Namespace) -> int:
         return _train(options) if options.command == "train" else _evaluate(options)
     from locus import book
 
-    index = book.build(locus.open_run(options.run), options.out, options.repository or None, options.branch)
+    run, address = locus.open_run(options.run), options.repository or None
+    index = book.build(run, options.out, address, options.branch, force=options.force)
     print(f"Open {index}")
     return 0
 

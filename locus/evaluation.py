@@ -7,6 +7,7 @@ never computed twice; no store of candidates is needed.
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -221,7 +222,7 @@ class Rows:
             "recipe": fingerprint(self.recipe()),
             "num_candidates": groups.num_candidates(self.run.config, self.split),
             "twin": groups.backend(self.run.config, self.split),
-            "versions": str(versions()),
+            "versions": json.dumps(versions()),
         }
         for name in self.evaluations:
             one = rows.sel(evaluation=name).reset_coords("evaluation", drop=True)

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from locus import units
 from locus.bootstrap import ROUNDING, described
 from locus.checks import check_range
 from locus.config import Config, Radio
@@ -114,7 +115,7 @@ def words(data: xr.Dataset) -> list[str]:
     snapshots = [data.isel(snapshot=i) for i in range(data.sizes["snapshot"])] if "snapshot" in data.dims else [data]
     return [
         f"{int(one.valid.sum())} paths; most probable at x = {float(one.map_x):.1f} m, y = {float(one.map_y):.1f} m "
-        f"({float(one.posterior.max()):.1%}); 90 % in {float(one.credible_area):,.0f} m^2"
+        f"({float(one.posterior.max()):.1%}); 90 % in {units.area(float(one.credible_area))} m^2"
         for one in snapshots
     ]
 

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
+from locus import units
 from locus.figures import draw_map, draw_receiver, draw_room
 from locus.layout import Layout, Pose
 from locus.methods import TITLES
@@ -47,7 +48,8 @@ def location_figure(data: xr.Dataset, snapshot: int = 0) -> Figure:
     axes.plot(float(one.map_x), float(one.map_y), "P", label="most probable", zorder=8, **marker)
     title = TITLES[data.attrs["method"]] + (f", snapshot {snapshot + 1} of {data.sizes['snapshot']}" if several else "")
     share = float(one.credible_area) / layout.free_space.area
-    axes.set_title(f"{title}: 90 % in {float(one.credible_area):,.0f} m², {100 * share:.2g} % of the free space")
+    area = units.area(float(one.credible_area))
+    axes.set_title(f"{title}: 90 % in {area} m², {100 * share:.2g} % of the free space")
     figure.colorbar(mesh, ax=axes, label="relative log posterior [nat]", extend="min", shrink=0.9)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure

@@ -13,7 +13,7 @@ _ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
 
 def save(path: Path, data: xr.Dataset, attributes: dict[str, Any], double: Container[Any] = ()) -> None:
-    """Write to the side, compressed and in single precision but for the variables in ``double``, and rename."""
+    """Write to the side and rename: compressed, and in single precision but for coordinates and what is ``double``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     encoding: dict[Any, dict[str, Any]] = {}

@@ -124,6 +124,7 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
 
 def list_runs() -> Iterator[str]:
     """One line a run: name, profile, size on disk, and how many of its steps are fresh."""
+    chapters()  # a copy without its repository has none, whatever LOCUS_DATA says
     rows = [("run", "profile", "size", "fresh")]
     for recipe in sorted(data_root().glob("*/run.yml")):
         try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -43,9 +44,9 @@ class Result(ABC):
     def make(self, workers: Callable[[], Client] | None = None) -> None:
         """Compute and save, here if there are no workers."""
 
-    def save(self, data: xr.Dataset, **attributes: Any) -> None:
-        """Write the file."""
-        netcdf.save(self.path, data, {"hash": self.hash(), "versions": str(versions()), **attributes})
+    def save(self, data: xr.Dataset, double: Container[Any] = (), **attributes: Any) -> None:
+        """Write the file, in single precision but for the variables in ``double``."""
+        netcdf.save(self.path, data, {"hash": self.hash(), "versions": json.dumps(versions()), **attributes}, double)
 
     def open(self) -> xr.Dataset:
         """The file."""

@@ -54,8 +54,17 @@ def repository() -> Path:
 
 
 def data_root() -> Path:
-    """Folder of all runs: LOCUS_DATA, or ``data`` of the repository."""
-    return Path(os.environ["LOCUS_DATA"]) if "LOCUS_DATA" in os.environ else repository() / "data"
+    """Folder of all runs: LOCUS_DATA, or ``data`` of the repository.
+
+    Raises:
+        FileNotFoundError: there is neither.
+    """
+    if "LOCUS_DATA" in os.environ:
+        return Path(os.environ["LOCUS_DATA"])
+    try:
+        return repository() / "data"
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error}, or set LOCUS_DATA to a folder for runs") from None
 
 
 @dataclass(frozen=True)

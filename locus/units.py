@@ -22,5 +22,10 @@ def count(number: float) -> str:
     return f"{number:,.0f}" if number < 1e6 else f"{number / 1e6:,.1f}".removesuffix(".0") + " million"
 
 
+def area(square_metres: float) -> str:
+    """Like 4,214 or 0.41, without the unit, which has two ways to be written."""
+    return f"{square_metres:.2g}" if square_metres < 10 else f"{square_metres:,.0f}"
+
+
 def _short(value: float, unit: str) -> str:
     return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"

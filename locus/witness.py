@@ -16,14 +16,13 @@ import xarray as xr
 from distributed import Client
 from numpy.typing import NDArray
 
-from locus import estimator, groups, kernels, methods, netcdf
+from locus import estimator, groups, kernels, methods
 from locus.config import SPEED_OF_LIGHT, Config, Radio
 from locus.dataset import Observations, as_stored, draw_truth, twin_of
 from locus.layout import Layout, Pose
 from locus.materials import permittivity
 from locus.observation import observe
 from locus.result import Result
-from locus.run import versions
 from locus.score import HIDDEN, Method
 from locus.twin.antenna import array_response
 from locus.twin.base import snr_db
@@ -77,8 +76,7 @@ class Witness(Result):
             # Lengths differ between splits, and so do the dimensions' names
             apart = together.rename({dim: f"{split}.{dim}" for dim in together.dims})
             parts |= {f"{split}.{name}": apart[name] for name in apart.data_vars}
-        double = [name for name, values in parts.items() if values.dtype == np.float64]
-        netcdf.save(self.path, xr.Dataset(parts), {"hash": self.hash(), "versions": str(versions())}, double)
+        self.save(xr.Dataset(parts), [name for name, values in parts.items() if values.dtype == np.float64])
 
     def moved(self) -> list[str]:
         """Stages that no longer compute what is stored, in words; the first one names the module to look at."""

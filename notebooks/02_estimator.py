@@ -1,20 +1,25 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,mystnb,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: locus,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 #   locus:
 #     needs: []
-#     reads: [seed, room, radio, twin, estimator, estimator_check, training.num_candidates, training.num_snapshots]
-#     recipes: [layout, twin, observation, estimator]
+#     reads:
+#     - seed
+#     - room
+#     - radio
+#     - twin
+#     - estimator
+#     - estimator_check
+#     - training.num_candidates
+#     - training.num_snapshots
+#     recipes:
+#     - layout
+#     - twin
+#     - observation
+#     - estimator
 # ---
 
 # %% [markdown]

@@ -1,20 +1,30 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,mystnb,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: locus,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 #   locus:
-#     needs: [models/locus_dt, results/test]
-#     reads: [seed, room, radio, twin, estimator, features, training]
-#     recipes: [layout, twin, observation, estimator, features, score, metrics, studies]
+#     needs:
+#     - models/locus_dt
+#     - results/test
+#     reads:
+#     - seed
+#     - room
+#     - radio
+#     - twin
+#     - estimator
+#     - features
+#     - training
+#     recipes:
+#     - layout
+#     - twin
+#     - observation
+#     - estimator
+#     - features
+#     - score
+#     - metrics
+#     - studies
 # ---
 
 # %% [markdown]

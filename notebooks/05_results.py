@@ -1,20 +1,41 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,mystnb,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: locus,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 #   locus:
-#     needs: [models/locus_dt, models/gauss_cart, models/gauss_polar, models/gmm_cart, results/eval_random, results/eval_grid, results/table, results/other_twin]
-#     reads: [seed, room, radio, twin, estimator, features, training.num_layouts, evaluation]
-#     recipes: [layout, twin, observation, estimator, features, score, baselines, metrics, limit, maps, limit_checks, paper]
+#     needs:
+#     - models/locus_dt
+#     - models/gauss_cart
+#     - models/gauss_polar
+#     - models/gmm_cart
+#     - results/eval_random
+#     - results/eval_grid
+#     - results/table
+#     - results/other_twin
+#     reads:
+#     - seed
+#     - room
+#     - radio
+#     - twin
+#     - estimator
+#     - features
+#     - training.num_layouts
+#     - evaluation
+#     recipes:
+#     - layout
+#     - twin
+#     - observation
+#     - estimator
+#     - features
+#     - score
+#     - baselines
+#     - metrics
+#     - limit
+#     - maps
+#     - limit_checks
+#     - paper
 # ---
 
 # %% [markdown]

@@ -1,20 +1,35 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,mystnb,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: locus,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 #   locus:
-#     needs: [models/locus_dt, models/locus_dt.robust, models/gmm_cart, results/robustness]
-#     reads: [seed, room, radio, twin, estimator, features, evaluation, mismatch]
-#     recipes: [layout, twin, observation, estimator, features, score, baselines, metrics, mismatch, robustness]
+#     needs:
+#     - models/locus_dt
+#     - models/locus_dt.robust
+#     - models/gmm_cart
+#     - results/robustness
+#     reads:
+#     - seed
+#     - room
+#     - radio
+#     - twin
+#     - estimator
+#     - features
+#     - evaluation
+#     - mismatch
+#     recipes:
+#     - layout
+#     - twin
+#     - observation
+#     - estimator
+#     - features
+#     - score
+#     - baselines
+#     - metrics
+#     - mismatch
+#     - robustness
 # ---
 
 # %% [markdown]

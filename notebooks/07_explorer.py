@@ -1,20 +1,22 @@
 # ---
 # jupyter:
-#   jupytext:
-#     cell_metadata_filter: tags,mystnb,-all
-#     formats: ipynb,py:percent
-#     notebook_metadata_filter: locus,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 #   locus:
-#     needs: [models/locus_dt, models/gauss_cart, models/gauss_polar, models/gmm_cart]
-#     reads: [room.grid_points, radio.tx_power_dbm, twin.max_depth, estimator.num_paths]
-#     recipes: [score]
+#     needs:
+#     - models/locus_dt
+#     - models/gauss_cart
+#     - models/gauss_polar
+#     - models/gmm_cart
+#     reads:
+#     - room.grid_points
+#     - radio.tx_power_dbm
+#     - twin.max_depth
+#     - estimator.num_paths
+#     recipes:
+#     - score
 # ---
 
 # %% [markdown]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +14,7 @@ import shapely
 
 import locus
 from locus.cli import main
+from locus.run import repository
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,3 +58,28 @@ def smoke_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main(["train", "locus_dt", "--profile", "smoke", "--workers", "2"]) == 0
     shutil.copytree(folder / "smoke" / "models", folder / "paper" / "models")
     return folder
+
+
+@pytest.fixture(scope="session")
+def source_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with the tracked files that a wheel is made from, after one was made, in ``dist`` beside it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    copy = folder / "source"
+    tracked = subprocess.run(["git", "ls-files"], cwd=repository(), capture_output=True, text=True, check=True)
+    for name in tracked.stdout.split():
+        if name.startswith(("locus/", "data/paper/models/")) or "/" not in name:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(repository() / name, copy / name)
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder / "dist"), "."]
+    for command in (["git", "init", "--quiet"], ["git", "add", "."], build):
+        subprocess.run(command, cwd=copy, check=True, capture_output=True)
+    return copy
+
+
+@pytest.fixture(scope="session")
+def installed(source_copy: Path) -> Path:
+    """Folder in which the package is installed without its repository."""
+    (wheel,) = (source_copy.parent / "dist").glob("*.whl")
+    site = source_copy.parent / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    return site

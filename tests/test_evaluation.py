@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,7 @@ class TestBlocks:
         np.testing.assert_array_equal(rows.open("test").group, np.repeat(range(7), 2))
         assert not list((rows.run.results / "blocks").iterdir())
         assert rows.open("test").attrs["num_candidates"] == 50
+        assert "numpy" in json.loads(rows.open("test").attrs["versions"])
 
     def test_more_layouts_compute_only_the_new_ones(self, rows: Rows, calls: list[int]) -> None:
         rows.make(None)

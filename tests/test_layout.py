@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import shapely
 
-import locus
 from locus import Layout, Pose, Room
 
 
@@ -181,9 +180,3 @@ def test_a_room_that_cannot_be_drawn_says_so(rng: np.random.Generator, monkeypat
         Layout(SQUARE, clearance=6.0).sample(1, rng)
     with pytest.raises(ValueError, match=r"Expected 'num_points' in \[1, inf\), got 0"):
         Layout(SQUARE).sample(0, rng)
-
-
-def test_the_public_names_are_there() -> None:
-    assert all(getattr(locus, name) is not None for name in locus.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = locus.nothing  # type: ignore[attr-defined]

@@ -132,6 +132,19 @@ def before_moved(data: xr.Dataset, shift: tuple[float, float]) -> np.ndarray:
     return np.stack([data.x.values + shift[0], data.y.values + shift[1]], axis=1)
 
 
+def test_a_file_keeps_map_coordinates(room: locus.Layout, snapshots: xr.Dataset, tmp_path: Path) -> None:
+    """Positions to the bit: in single precision, a northing is known to half a metre."""
+    shift = (500_000.0, 5_600_000.0)
+    pose = locus.Pose(POSE.x + shift[0], POSE.y + shift[1], POSE.heading)
+    found = locus.locate(room.moved(*shift), pose, snapshots, twin="image")
+    capture.save(found, tmp_path / "posterior.nc")
+    read = netcdf.load(tmp_path / "posterior.nc")
+    for name in ("map_x", "map_y", "x", "y", "rx_x", "rx_y"):
+        assert read[name].dtype == found[name].dtype == np.float64
+        np.testing.assert_array_equal(read[name], found[name])
+    assert read.posterior.dtype == np.float32
+
+
 def test_sionna_locates_in_map_coordinates(room: locus.Layout, snapshots: xr.Dataset) -> None:
     """In single precision, coordinates of millions of metres are known to half a metre."""
     shift = (500_000.0, 5_600_000.0)
@@ -178,6 +191,8 @@ def test_unusual_rooms_are_located_with_a_warning(side: float, image: locus.Twin
     ):
         found = locus.locate(layout, pose, iq, twin="image")
     assert float(found.posterior.sum()) == pytest.approx(1)
+    (said,) = re.findall(r"90 % in ([\d.,]+) m\^2", location.words(found)[0])
+    assert float(said.replace(",", "")) == pytest.approx(float(found.credible_area), rel=0.06)
 
 
 def test_weights_of_another_radio_are_refused_and_named(

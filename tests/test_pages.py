@@ -142,6 +142,7 @@ def test_durations_in_words(seconds: float, words: str) -> None:
     assert units.duration(seconds) == words
 
 
-def test_sizes_and_counts_in_words() -> None:
+def test_sizes_areas_and_counts_in_words() -> None:
     assert [units.size(n) for n in (5e3, 2.94e8, 3.7e10, 2e12)] == ["5.0 kB", "294 MB", "37 GB", "2.0 TB"]
+    assert [units.area(n) for n in (0.41, 9.2, 4213.7)] == ["0.41", "9.2", "4,214"]
     assert [units.count(n) for n in (140_000, 1e6, 8_392_000)] == ["140,000", "1 million", "8.4 million"]

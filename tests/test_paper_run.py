@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -83,25 +81,3 @@ def test_locus_dt_is_ahead_of_every_baseline_with_intervals_apart(paper: locus.R
 def test_the_readme_shows_its_table(paper: locus.Run) -> None:
     readme = (repository() / "README.md").read_text(encoding="utf-8")
     assert f"<!-- table -->\n{headline(Table(paper).open(), printed())}\n" in readme
-
-
-def test_a_wheel_brings_the_weights(tmp_path: Path) -> None:
-    """Installed without its repository, it loads them."""
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), "."]
-    copy = tmp_path / "source"
-    tracked = subprocess.run(["git", "ls-files"], cwd=repository(), capture_output=True, text=True, check=True)
-    for name in tracked.stdout.split():
-        if name.startswith(("locus/", "data/paper/models/")) or "/" not in name:
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(repository() / name, copy / name)
-    subprocess.run(build, cwd=copy, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
-    program = (
-        "import locus as l; print(l.__file__, l.load_scorer('paper').name, l.load_scorer('paper', 'gmm_cart').name)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path / "site", capture_output=True, text=True, check=True
-    )
-    assert str(tmp_path) in done.stdout
-    assert done.stdout.split()[1:] == ["locus_dt", "gmm_cart"]

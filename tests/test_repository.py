@@ -9,6 +9,8 @@ import jupytext
 import pytest
 import yaml
 
+import locus
+
 ROOT = Path(__file__).resolve().parents[1]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
 TEXTS = [name for name in TRACKED if Path(name).suffix not in {".png", ".nc", ".safetensors"}]
@@ -81,6 +83,14 @@ def test_readme_code_runs_as_it_stands() -> None:
     assert dict(names["paths"].sizes) == {"candidate": 500, "path": 16}  # type: ignore[attr-defined]
     assert dict(names["observed"].sizes) == {"path": 6}  # type: ignore[attr-defined]
     assert float(names["posterior"].sum()) == pytest.approx(1)  # type: ignore[attr-defined]
+
+
+def test_readme_states_the_sizes_of_the_profiles() -> None:
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    quick, paper = locus.load_config("quick"), locus.load_config("paper")
+    assert f"{quick.training.num_layouts} training rooms and {quick.evaluation.num_layouts} evaluation rooms" in readme
+    assert f"one of {paper.evaluation.num_candidates} positions drawn at random" in readme
+    assert f"one of {paper.evaluation.num_grid_candidates} points of a regular grid" in readme
 
 
 def test_readme_shows_what_the_benchmark_wrote() -> None:
