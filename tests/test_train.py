@@ -73,33 +73,84 @@ def held_out() -> Examples:
     return known_problem(200, 200, seed=1)
 
 
+FEW, ALL = 4, 199
+"""Wrong candidates a step, of 199. With few, a wrong weight of them would show most."""
+LEVELS = (0.5, 0.8, 0.9)
+SHORTFALL = (0.005, 0.003)
+OVERCONFIDENCE = {0.5: (-0.009, 0.008), 0.8: (-0.004, 0.007), 0.9: (0.0, 0.004)}
+"""What a training adds to the loss and to each coverage of the true posterior: mean and standard deviation.
+
+By ``python tests/test_train.py``, over 20 seeds of weights, draws and held-out groups. Rounding moves a training as
+another seed does. Weights of 199 / 4 for the wrong candidates would add 0.23 to the loss, with a deviation of 0.05.
+"""
+
+
 @pytest.fixture(scope="module")
 def sampled(problem: Examples) -> PairNetwork:
-    return fit(problem, num_negatives=50)[0]
+    return fit(problem, num_negatives=FEW)[0]
 
 
 @pytest.fixture(scope="module")
 def complete(problem: Examples) -> PairNetwork:
-    return fit(problem, num_negatives=199)[0]
+    return fit(problem, num_negatives=ALL)[0]
 
 
-def test_a_trained_score_reaches_the_conditional_entropy(sampled: PairNetwork, held_out: Examples) -> None:
-    best = adjusted_loss(Truth(), held_out)
-    assert best < -1
-    assert adjusted_loss(sampled, held_out) == pytest.approx(best, abs=0.02)
+def added(method: Method, examples: Examples) -> tuple[float, list[float]]:
+    """Loss and coverages of a method less those of the true posterior, on the same examples."""
+    loss = adjusted_loss(method, examples) - adjusted_loss(Truth(), examples)
+    return loss, [covered(method, examples, level) - covered(Truth(), examples, level) for level in LEVELS]
 
 
-def test_sampled_and_full_losses_have_the_same_minimiser(
-    sampled: PairNetwork, complete: PairNetwork, held_out: Examples
+def assert_usual(value: float, mean: float, deviation: float) -> None:
+    assert value == pytest.approx(mean, abs=5 * deviation)
+
+
+def test_the_true_posterior_covers_what_it_claims(held_out: Examples) -> None:
+    assert adjusted_loss(Truth(), held_out) < -1
+    for level in LEVELS:
+        binomial = math.sqrt(level * (1 - level) / held_out.truth.numel())
+        assert covered(Truth(), held_out, level) == pytest.approx(level, abs=4 * binomial)
+
+
+@pytest.mark.parametrize("kind", ["sampled", "complete"])
+def test_sampled_and_full_losses_are_minimised_by_the_true_posterior(
+    kind: str, held_out: Examples, request: pytest.FixtureRequest
 ) -> None:
-    """Loss and coverage agree, with each other and with the true posterior's."""
-    assert adjusted_loss(sampled, held_out) == pytest.approx(adjusted_loss(complete, held_out), abs=0.02)
-    spread = 3 * math.sqrt(0.25 / held_out.truth.numel())
-    for level in (0.5, 0.8, 0.9):
-        true = covered(Truth(), held_out, level)
-        assert true == pytest.approx(level, abs=spread)
-        for method in (sampled, complete):
-            assert covered(method, held_out, level) == pytest.approx(true, abs=spread)
+    loss, coverages = added(request.getfixturevalue(kind), held_out)
+    assert_usual(loss, *SHORTFALL)
+    for level, coverage in zip(LEVELS, coverages, strict=True):
+        assert_usual(coverage, *OVERCONFIDENCE[level])
+
+
+@pytest.mark.parametrize("num_negatives", [1, FEW])
+def test_at_the_true_posterior_the_gradient_of_the_sampled_loss_is_zero_on_average(num_negatives: int) -> None:
+    """Truths are drawn from a network's own posterior, so that it is the true one, whatever its weights."""
+    num_groups, num_candidates = 2000, 30
+    torch.manual_seed(0)
+    method = PairNetwork(ONE_PATH)
+    method.last.weight.data *= 30  # some candidates get most of the mass
+    rng = np.random.default_rng(0)
+    candidates, conditions = (
+        torch.from_numpy(rng.uniform(-1, 1, (num_groups, count, 3)).astype(np.float32)) for count in (num_candidates, 5)
+    )
+    with torch.no_grad():
+        scores = method(candidates, conditions)
+    truth = (scores + torch.from_numpy(rng.gumbel(size=scores.shape))).argmax(-1)
+    drawn = draw_candidates(num_groups, num_candidates, num_negatives, rng)
+    out = left_out(drawn, truth)
+    rows = torch.arange(num_groups)[:, None]
+    inputs = (candidates[rows, drawn], candidates[rows, truth], conditions, out)
+    parameters = [parameter for name, parameter in method.named_parameters() if name != "last.bias"]
+    gradients = []
+    for group in range(num_groups):
+        loss = method.loss(*(part[group : group + 1] for part in inputs))
+        gradients.append(torch.cat([part.flatten() for part in torch.autograd.grad(loss, parameters)]))
+    all_gradients = torch.stack(gradients).double()
+    error = all_gradients.std(0) / math.sqrt(num_groups)
+    seen = error > 0  # a unit may be silent for all inputs
+    # Of 1500 normal numbers one is beyond 5.5 in one experiment out of 20 000
+    assert (all_gradients.mean(0)[seen] / error[seen]).abs().max() < 5.5
+    assert seen.double().mean() > 0.5
 
 
 def test_an_unsampled_epoch_is_the_full_loss_and_gradient(problem: Examples) -> None:
@@ -246,3 +297,14 @@ def test_one_step_of_paper_exact_runs() -> None:
     before = method.twin.detach().clone()
     train._one_epoch(state, examples, batch, np.random.default_rng(0))
     assert not torch.equal(before, method.twin)
+
+
+if __name__ == "__main__":
+    learning = known_problem(400, 200, seed=0)
+    for count in (FEW, ALL):
+        found = [
+            added(fit(learning, seed, num_negatives=count)[0], known_problem(200, 200, 10_000 + seed))
+            for seed in range(20)
+        ]
+        values = np.array([[loss, *coverages] for loss, coverages in found])
+        print(count, "mean", values.mean(axis=0).round(4), "deviation", values.std(axis=0, ddof=1).round(4))
