@@ -28,6 +28,9 @@ BATCH_LEAVES_OUT = "interactive"
 """Tag of the cells that are for JupyterLab only: widgets would make a page load scripts from elsewhere."""
 
 
+_START_SECONDS = 600  # for a kernel to start, on a machine that is busy with other things
+
+
 class ChapterError(RuntimeError):
     """A chapter failed; the message names chapter, cell and error."""
 
@@ -101,6 +104,7 @@ class Chapter:
                     kernel_name="python3",
                     language="python",
                     cwd=str(self.source.parent),
+                    start_timeout=_START_SECONDS,
                     progress_bar={"desc": self.source.stem, "unit": "cell", "leave": True},
                     extra_arguments=["--IPKernelApp.log_level=50"],  # talk of sockets; what cells say comes as output
                 )

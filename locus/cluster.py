@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-import dask
 from distributed import Client, LocalCluster, as_completed
 
-_POOLS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-# By Dask's default glibc hands freed memory back at once, and asking for it again costs a worker much of its time.
-_KEEP_MEMORY = {
+LIMITS = {
+    # One thread per worker: two such workers do twice the work of one, and Sionna repeats itself.
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"),
+    # By Dask's default glibc hands freed memory back at once, and asking for it again costs a worker much of its time.
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**25),
     "MALLOC_TRIM_THRESHOLD_": str(2**33),
     "MALLOC_TOP_PAD_": str(2**28),
+    "TQDM_DISABLE": "1",
 }
+"""Environment of a worker's process, set before it starts: later, neither OpenMP nor glibc would look again."""
+
+_START_SECONDS = 300  # on a machine that is busy with other things
 
 
 @contextmanager
 def connect(num_workers: int | None = None, scheduler: str | None = None) -> Iterator[Client]:
-    """Client of ``num_workers`` local processes (one a core if missing), or of the scheduler at an address.
-
-    Each worker uses one thread: two such workers do twice the work of one, and Sionna repeats itself.
+    """Client of ``num_workers`` local processes (one per core if missing), or of the scheduler at an address.
 
     Raises:
         ValueError: both are given, or a number below one.
@@ -39,22 +45,41 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
         with Client(scheduler, timeout=10, set_as_default=False) as client:
             yield client
         return
-    before_start = {**dict.fromkeys(_POOLS, "1"), **_KEEP_MEMORY}
     with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": before_start}),
-        LocalCluster(
-            n_workers=num_workers or os.cpu_count(),
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",  # any port: two builds at once must not quarrel over one
-            env={"TQDM_DISABLE": "1"},
-            memory_limit=0,
-            # A worker that is told to end may find its scheduler gone already, and would say so at length.
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        # Any port: two builds at once must not quarrel over one. On loopback alone: nobody else has business there.
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL) as cluster,
+        _workers(cluster.scheduler_address, num_workers or os.cpu_count() or 1),
         Client(cluster, set_as_default=False) as client,
     ):
+        client.wait_for_workers(num_workers or os.cpu_count() or 1, timeout=_START_SECONDS)
         yield client
+
+
+@contextmanager
+def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
+    """Workers of a scheduler, started anew when lost.
+
+    Dask's own local workers get their environment through that of this process, where a kernel that is compiled at that
+    moment would take it for its own; these are started with one of their own. They end with their scheduler.
+    """
+    options = f"--nworkers {num_workers} --nthreads 1 --memory-limit 0 --no-dashboard --death-timeout {_START_SECONDS}"
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, *options.split()]
+    environment = {**os.environ, **LIMITS, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with tempfile.TemporaryDirectory() as scratch:
+        started = subprocess.Popen(
+            [*command, "--local-directory", scratch],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for this process, which then ends them
+        )
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
+            started.wait()
 
 
 def each(

@@ -10,13 +10,14 @@ import dataclasses
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numba
 import numpy as np
 import torch
 import xarray as xr
+from numpy.typing import NDArray
 
 from locus import estimator, groups, layout, observation
 from locus.checks import plain
@@ -31,7 +32,11 @@ _PATH_TYPES = {"aoa": "float32", "delay": "float64", "gain": "complex64", "order
 
 def trace_group(config: Config, split: str, index: int) -> xr.Dataset:
     """Traced paths of one group, made again on the spot, with the same bits as in the store."""
-    paths = twin_of(config, split).trace(*groups.draw(config, split, index))
+    return as_stored(twin_of(config, split).trace(*groups.draw(config, split, index)), config)
+
+
+def as_stored(paths: xr.Dataset, config: Config) -> xr.Dataset:
+    """Traced paths in the precision in which a library stores them."""
     for name, kind in _PATH_TYPES.items():
         paths[name] = paths[name].astype(kind)
     paths["snr_db"] = base.snr_db(paths.gain, config.radio)
@@ -63,16 +68,21 @@ def make_snapshots(
         paths: traced paths (candidate, path) of the group, from the store or :func:`trace_group`.
         heard_paths: paths (snapshot, path) that are heard instead of those of the true candidate, in the same noise.
     """
-    heard = np.flatnonzero(paths.valid.any("path") | (not config.transmitter.heard))
-    if len(heard) == 0:
-        raise ValueError(f"Expected a candidate with a path in group {index} of {split}, got none")
     rngs = [groups.snapshot_rng(config, split, index, s) for s in range(groups.num_snapshots(config, split))]
-    truth = np.array([rng.choice(heard) for rng in rngs])
+    truth = draw_truth(config, paths.valid.any("path").values, rngs)
     if heard_paths is None:
         heard_paths = paths.isel(candidate=xr.DataArray(truth, dims="snapshot"))
     heard_paths = heard_paths[["aoa", "delay", "gain", "valid"]].transpose("snapshot", "path")
     snapshots = observation.observe(heard_paths, rngs, config.radio)
     return snapshots.assign(truth=("snapshot", truth, {"units": "1", "long_name": "index of the true candidate"}))
+
+
+def draw_truth(config: Config, heard: NDArray[np.bool_], rngs: Sequence[np.random.Generator]) -> NDArray[np.int64]:
+    """Index of the true candidate of each snapshot, among those that are heard unless the settings want any."""
+    possible = np.flatnonzero(heard | (not config.transmitter.heard))
+    if len(possible) == 0:
+        raise ValueError("Expected a candidate with a path, got none in the whole group")
+    return np.array([rng.choice(possible) for rng in rngs])
 
 
 def trace_offlist(config: Config, index: int, paths: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:

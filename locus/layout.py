@@ -116,9 +116,14 @@ class Layout:
         return self._edges[0]
 
     @property
+    def wall_polygons(self) -> NDArray[np.int64]:
+        """Polygon of each wall: 0 for the room, 1 for the first obstacle."""
+        return self._edges[1]
+
+    @property
     def wall_materials(self) -> list[str]:
         """Material of each wall."""
-        return [self.materials[i] for i in self._edges[1]]
+        return [self.materials[i] for i in self.wall_polygons]
 
     @property
     def corners(self) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,12 +12,14 @@ import xarray as xr
 _ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
 
-def save(path: Path, data: xr.Dataset, attributes: dict[str, Any]) -> None:
-    """Write to the side, compressed and in single precision, and rename."""
+def save(path: Path, data: xr.Dataset, attributes: dict[str, Any], double: Container[Any] = ()) -> None:
+    """Write to the side, compressed and in single precision but for the variables in ``double``, and rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    floats = [name for name, value in data.data_vars.items() if value.dtype.kind == "f"]
-    encoding: dict[Any, dict[str, Any]] = {name: {"dtype": "float32", "zlib": data[name].ndim > 0} for name in floats}
+    encoding: dict[Any, dict[str, Any]] = {}
+    for name, value in data.data_vars.items():
+        kind = {"dtype": "float32"} if value.dtype.kind == "f" and name not in double else {}
+        encoding[name] = {**kind, **({"zlib": True} if value.ndim > 0 else {})}
     data.assign_attrs(attributes).to_netcdf(scratch, engine=_ENGINE, encoding=encoding)
     scratch.replace(path)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from browser import MEND, find_browser
+from patience import patience
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import locus
@@ -63,6 +64,7 @@ def new_page(chromium: Browser) -> Iterator[Open]:
 
     def make(width: int = 1280, theme: str = "light") -> Page:
         context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
+        context.set_default_timeout(1000 * patience(30))
         contexts.append(context)
         return context.new_page()
 

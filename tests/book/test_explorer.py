@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import shapely
 from conftest import Open
+from patience import patience
 from playwright.sync_api import Browser, Page
 
 import locus
@@ -39,7 +40,7 @@ def explorer(request: pytest.FixtureRequest, site: str, new_page: Open) -> Itera
 
 
 def settle(page: Page) -> None:
-    page.wait_for_selector("#explorer[data-settled=true]", timeout=60_000)
+    page.wait_for_selector("#explorer[data-settled=true]", timeout=1000 * patience(60))
 
 
 def read(page: Page, name: str) -> float:
@@ -204,7 +205,7 @@ def test_own_room_opens_without_any_other_file(site: str, new_page: Open) -> Non
     page.on("request", lambda request: asked.append(request.url))
     page.set_content(f"<!doctype html><p>A cell's output</p>{locus.explore(layout)._repr_html_()}")
     frame = page.frame_locator("iframe")
-    frame.locator("#explorer[data-settled=true]").wait_for(timeout=60_000)
+    frame.locator("#explorer[data-settled=true]").wait_for(timeout=1000 * patience(60))
     found = frame.locator("#explorer").evaluate("root => root.explorer.world.room")
     assert shapely.Polygon(found["outline"]["corners"]).equals(outline)
     assert [shape["material"] for shape in found["obstacles"]] == ["metal"]

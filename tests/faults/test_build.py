@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import patience
 
 LOCUS = Path(sys.executable).with_name("locus")
 # Forty blocks of one group each
@@ -41,7 +42,7 @@ def finish(arguments: list[str], data: Path) -> float:
     """Run the command to its end; seconds that it took."""
     start = time.monotonic()
     with started(arguments, data) as process:
-        code = process.wait(timeout=300)
+        code = process.wait(timeout=patience(300))
     assert code == 0, (data / "stderr.txt").read_text()
     return time.monotonic() - start
 
@@ -61,11 +62,20 @@ def finished_blocks(data: Path) -> int:
 
 
 def wait_for_blocks(data: Path, count: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + patience(120)
     while finished_blocks(data) < count:
         assert process.poll() is None, "the build ended too early"
         assert time.monotonic() < deadline, "the build makes no progress"
         time.sleep(0.01)
+
+
+def wait_for_port(port: int) -> None:
+    deadline = time.monotonic() + patience(60)
+    while True:
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+            return
+        assert time.monotonic() < deadline, "the scheduler does not start"
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +138,8 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_store(
     """A real scheduler and two workers, processes of their own on loopback; one is killed in mid-run."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
     dask = [sys.executable, "-m", "dask"]
     scheduler = [*dask, "scheduler", "--host", address, "--no-dashboard"]
     worker = [
@@ -145,11 +156,12 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_store(
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     servers = [subprocess.Popen(command, **quiet) for command in (scheduler, worker, worker)]
     try:
+        wait_for_port(port)
         with started([*IMAGE, "--scheduler", address], tmp_path / "data") as process:
             wait_for_blocks(tmp_path / "data", 3, process)
             servers[-1].send_signal(signal.SIGKILL)
             assert finished_blocks(tmp_path / "data") < 40
-            assert process.wait(timeout=300) == 0, (tmp_path / "data" / "stderr.txt").read_text()
+            assert process.wait(timeout=patience(300)) == 0, (tmp_path / "data" / "stderr.txt").read_text()
         assert servers[1].poll() is None
     finally:
         for server in servers:
