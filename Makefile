@@ -10,7 +10,7 @@ as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book check-twin bench bench-negatives readme still lock clean
+.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book test-portable check-twin bench bench-negatives readme still lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -60,6 +60,9 @@ test-core: setup ## tests without a browser
 
 test-book: setup chromium ## build the book at smoke size and look at it in a real browser
 	$(BIN)/pytest tests/book
+
+test-portable: setup ## the numeric tests as on other processors: PERSONALITY=drjit-4 for one
+	$(BIN)/python tests/portable.py $(PERSONALITY)
 
 check-twin: setup ## Sionna against the exact twin: 50 layouts x 500 candidates
 	$(BIN)/pytest tests/test_agreement.py --layouts 50 -s -q

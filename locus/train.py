@@ -166,13 +166,14 @@ def _pick(candidates: Tensor, groups: Tensor, indices: Tensor) -> Tensor:
 def draw_candidates(num_groups: int, num_candidates: int, num_negatives: int, rng: np.random.Generator) -> Tensor:
     """Candidates of each group that its snapshots are compared with, (group, drawn), without repetition.
 
-    One more than ``num_negatives`` is drawn: :func:`left_out` takes one away for each snapshot.
+    One more than ``num_negatives`` is drawn: :func:`left_out` takes one away for each snapshot. Those with the smallest
+    of random keys are drawn. The last has the largest of theirs; the order of the others is the processor's.
     """
     drawn = min(num_negatives + 1, num_candidates)
     if drawn == num_candidates:
         return torch.arange(num_candidates).expand(num_groups, -1)
     keys = rng.random((num_groups, num_candidates), dtype=np.float32)
-    return torch.from_numpy(np.argpartition(keys, drawn, axis=1)[:, :drawn].copy())
+    return torch.from_numpy(np.argpartition(keys, drawn - 1, axis=1)[:, :drawn].copy())
 
 
 def left_out(drawn: Tensor, truth: Tensor) -> Tensor:

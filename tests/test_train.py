@@ -19,14 +19,17 @@ from locus.train import Examples, adjusted_loss, draw_candidates, left_out
 
 ONE_PATH = MethodOptions(num_paths=1)
 NOISE = 0.15
+NUM_CANDIDATES = 60
+FEW, ALL = 4, NUM_CANDIDATES - 1
+"""Wrong candidates a step. With few, a wrong weight of them would show most."""
 
 
-def known_problem(num_groups: int, num_candidates: int, seed: int, num_snapshots: int = 10) -> Examples:
+def known_problem(num_groups: int, seed: int, num_snapshots: int = 10) -> Examples:
     """Candidates are points on a line; a snapshot is its true point in Gaussian noise. Unused numbers are zero."""
     rng = np.random.default_rng(seed)
-    candidates = np.zeros((num_groups, num_candidates, 3), dtype=np.float32)
+    candidates = np.zeros((num_groups, NUM_CANDIDATES, 3), dtype=np.float32)
     candidates[..., 0] = rng.uniform(-1, 1, candidates.shape[:2])
-    truth = rng.integers(num_candidates, size=(num_groups, num_snapshots))
+    truth = rng.integers(NUM_CANDIDATES, size=(num_groups, num_snapshots))
     conditions = np.zeros((num_groups, num_snapshots, 3), dtype=np.float32)
     conditions[..., 0] = np.take_along_axis(candidates[..., 0], truth, 1) + rng.normal(0, NOISE, truth.shape)
     return Examples(*(torch.from_numpy(array) for array in (candidates, conditions, truth)))
@@ -65,47 +68,88 @@ def covered(method: Method, examples: Examples, level: float) -> float:
 
 @pytest.fixture(scope="module")
 def problem() -> Examples:
-    return known_problem(400, 200, seed=0)
+    return known_problem(400, seed=0)
 
 
 @pytest.fixture(scope="module")
 def held_out() -> Examples:
-    return known_problem(200, 200, seed=1)
+    return known_problem(200, seed=1)
+
+
+LEVELS = (0.5, 0.8, 0.9)
+SHORTFALL = (0.005, 0.003)
+OVERCONFIDENCE = {0.5: (-0.009, 0.008), 0.8: (-0.004, 0.007), 0.9: (0.0, 0.004)}
+"""What a training adds to the loss and to each coverage of the true posterior: mean and standard deviation.
+
+By ``python tests/test_train.py``, over 20 seeds of weights, draws and held-out groups. Rounding moves a training as
+another seed does. Weights of 199 / 4 for the wrong candidates would add 0.23 to the loss, with a deviation of 0.05.
+"""
 
 
 @pytest.fixture(scope="module")
 def sampled(problem: Examples) -> PairNetwork:
-    return fit(problem, num_negatives=50)[0]
+    return fit(problem, num_negatives=FEW)[0]
 
 
 @pytest.fixture(scope="module")
 def complete(problem: Examples) -> PairNetwork:
-    return fit(problem, num_negatives=199)[0]
+    return fit(problem, num_negatives=ALL)[0]
 
 
-def test_a_trained_score_reaches_the_conditional_entropy(sampled: PairNetwork, held_out: Examples) -> None:
-    best = adjusted_loss(Truth(), held_out)
-    assert best < -1
-    assert adjusted_loss(sampled, held_out) == pytest.approx(best, abs=0.02)
+def added(method: Method, examples: Examples) -> tuple[float, list[float]]:
+    """Loss and coverages of a method less those of the true posterior, on the same examples."""
+    loss = adjusted_loss(method, examples) - adjusted_loss(Truth(), examples)
+    return loss, [covered(method, examples, level) - covered(Truth(), examples, level) for level in LEVELS]
 
 
-def test_sampled_and_full_losses_have_the_same_minimiser(
-    sampled: PairNetwork, complete: PairNetwork, held_out: Examples
+def assert_usual(value: float, mean: float, deviation: float) -> None:
+    assert value == pytest.approx(mean, abs=5 * deviation)
+
+
+def test_the_true_posterior_covers_what_it_claims(held_out: Examples) -> None:
+    assert adjusted_loss(Truth(), held_out) < -1
+    for level in LEVELS:
+        binomial = math.sqrt(level * (1 - level) / held_out.truth.numel())
+        assert covered(Truth(), held_out, level) == pytest.approx(level, abs=4 * binomial)
+
+
+@pytest.mark.parametrize("kind", ["sampled", "complete"])
+def test_sampled_and_full_losses_are_minimised_by_the_true_posterior(
+    kind: str, held_out: Examples, request: pytest.FixtureRequest
 ) -> None:
-    """Loss and coverage agree, with each other and with the true posterior's."""
-    assert adjusted_loss(sampled, held_out) == pytest.approx(adjusted_loss(complete, held_out), abs=0.02)
-    spread = 3 * math.sqrt(0.25 / held_out.truth.numel())
-    for level in (0.5, 0.8, 0.9):
-        true = covered(Truth(), held_out, level)
-        assert true == pytest.approx(level, abs=spread)
-        for method in (sampled, complete):
-            assert covered(method, held_out, level) == pytest.approx(true, abs=spread)
+    loss, coverages = added(request.getfixturevalue(kind), held_out)
+    assert_usual(loss, *SHORTFALL)
+    for level, coverage in zip(LEVELS, coverages, strict=True):
+        assert_usual(coverage, *OVERCONFIDENCE[level])
+
+
+@pytest.mark.parametrize("num_negatives", [1, FEW, 16])
+def test_the_sampled_loss_makes_the_true_posterior_neither_sharper_nor_blunter(num_negatives: int) -> None:
+    """Truths drawn from a network's own posterior make it the true one: there the mean slope of its loss is zero."""
+    num_groups, num_candidates = 2000, 60
+    rng = np.random.default_rng(0)
+    method = make_method("locus_dt", ONE_PATH, seed=0)
+    method.last.weight.data *= 30  # some candidates get most of the mass
+    candidates, conditions = (
+        torch.from_numpy(rng.uniform(-1, 1, (num_groups, count, 3)).astype(np.float32)) for count in (num_candidates, 5)
+    )
+    with torch.no_grad():
+        scores = method(candidates, conditions)
+    truth = (scores + torch.from_numpy(rng.gumbel(size=scores.shape))).argmax(-1)
+    drawn = draw_candidates(num_groups, num_candidates, num_negatives, rng)
+    rows = torch.arange(num_groups)[:, None]
+    inputs = (candidates[rows, drawn], candidates[rows, truth], conditions, left_out(drawn, truth))
+    slopes = np.empty(num_groups)  # for a factor before all scores
+    for group in range(num_groups):
+        (gradient,) = torch.autograd.grad(method.loss(*(part[[group]] for part in inputs)), method.last.weight)
+        slopes[group] = float((gradient * method.last.weight.detach()).sum())
+    assert abs(slopes.mean()) < 4 * slopes.std() / math.sqrt(num_groups)
 
 
 def test_an_unsampled_epoch_is_the_full_loss_and_gradient(problem: Examples) -> None:
     method = PairNetwork(ONE_PATH)
     part = problem.part(slice(0, 5))
-    drawn = draw_candidates(5, 200, 199, np.random.default_rng(0))
+    drawn = draw_candidates(5, NUM_CANDIDATES, ALL, np.random.default_rng(0))
     rows = torch.arange(5)[:, None]
     sampled = method.loss(
         part.candidates[rows, drawn], part.candidates[rows, part.truth], part.conditions, left_out(drawn, part.truth)
@@ -119,6 +163,7 @@ def test_an_unsampled_epoch_is_the_full_loss_and_gradient(problem: Examples) -> 
 
 
 def test_wrong_candidates_are_drawn_uniformly_and_never_the_truth() -> None:
+    """A partial sort leaves most in an order that depends on the processor and on the keys' places."""
     rng = np.random.default_rng(0)
     truth = torch.tensor([[3, 7]])
     counts = np.zeros((2, 10))
@@ -139,7 +184,7 @@ def test_wrong_candidates_are_drawn_uniformly_and_never_the_truth() -> None:
 def test_permuted_twins_teach_nothing(problem: Examples) -> None:
     """Wrong on purpose: candidates shuffled in training and test alike leave nothing to compare."""
     rng = np.random.default_rng(5)
-    order = torch.from_numpy(rng.permuted(np.tile(np.arange(200), (400, 1)), axis=1))
+    order = torch.from_numpy(rng.permuted(np.tile(np.arange(NUM_CANDIDATES), (400, 1)), axis=1))
     shuffled = problem._replace(candidates=problem.candidates[torch.arange(400)[:, None], order])
     method, result = fit(shuffled, num_epochs=10)
     assert abs(min(result.history["validation"])) < 0.05
@@ -153,7 +198,9 @@ def test_a_score_that_is_told_the_answer_reaches_log_n(held_out: Examples) -> No
             return 1e4 * near
 
     exact = torch.gather(held_out.candidates, 1, held_out.truth[..., None].expand(-1, -1, 3))
-    assert adjusted_loss(Told(), held_out._replace(conditions=exact)) == pytest.approx(-math.log(200), abs=1e-6)
+    assert adjusted_loss(Told(), held_out._replace(conditions=exact)) == pytest.approx(
+        -math.log(NUM_CANDIDATES), abs=1e-6
+    )
 
 
 class InterruptedTrainingError(Exception):
@@ -220,7 +267,7 @@ def test_validation_layouts_are_not_trained_on(problem: Examples) -> None:
     """Their truths may be anything: the weights after one epoch are the same."""
     part = problem.part(slice(0, 20))
     moved = part._replace(truth=part.truth.clone())
-    moved.truth[-1] = (moved.truth[-1] + 1) % 200
+    moved.truth[-1] = (moved.truth[-1] + 1) % NUM_CANDIDATES
     weights = []
     for examples in (part, moved):
         method = make_method("locus_dt", ONE_PATH, seed=4)
@@ -246,3 +293,13 @@ def test_one_step_of_paper_exact_runs() -> None:
     before = method.twin.detach().clone()
     train._one_epoch(state, examples, batch, np.random.default_rng(0))
     assert not torch.equal(before, method.twin)
+
+
+if __name__ == "__main__":
+    learning = known_problem(400, seed=0)
+    for count in (FEW, ALL):
+        found = [
+            added(fit(learning, seed, num_negatives=count)[0], known_problem(200, 10_000 + seed)) for seed in range(20)
+        ]
+        values = np.array([[loss, *coverages] for loss, coverages in found])
+        print(count, "mean", values.mean(axis=0).round(4), "deviation", values.std(axis=0, ddof=1).round(4), flush=True)

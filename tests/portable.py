@@ -1,0 +1,116 @@
+"""The numeric tests on other processors than this one: ``python tests/portable.py [PERSONALITY ...]``.
+
+Libraries choose their code by the processor, and other code rounds differently. A personality is an environment in
+which they choose as on another processor. Its tests run in a child process, with a numba cache of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+from locus import llvm
+
+ROOT = Path(__file__).resolve().parents[1]
+NUMERIC = [
+    f"tests/test_{name}.py"
+    for name in (
+        *("agreement", "baselines", "estimator", "evaluation", "explorer", "features", "image", "layout", "limit"),
+        *("locate", "metrics", "mismatch", "observation", "robustness", "score", "sensitivity", "sionna", "studies"),
+        *("table", "train", "twin", "weights"),
+    )
+]
+"""Tests whose verdict may depend on rounding."""
+SLICE = ["tests/test_paper_run.py::test_the_witness_is_what_this_code_computes", "tests/test_train.py"]
+"""Those of them that `make test` also runs in the plainest personality."""
+
+
+class Personality(NamedTuple):
+    """Variables of the environment that make libraries behave as on another processor."""
+
+    environment: Mapping[str, str]
+    left_out: str = ""
+    """Why there is no point in it here; empty if there is."""
+
+
+def personalities() -> dict[str, Personality]:
+    """All of them by name; which can run depends on this processor."""
+    flags = _flags()
+    own = "" if "avx512f" in flags else "as this processor does without being told"
+    lacks = "" if "avx512f" in flags else "this processor has no AVX-512"
+    dispatched = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
+    wide = [name for name in dispatched if name == "X86_V4" or name.startswith("AVX512")]
+    torch_plain = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+    torch_avx2 = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    numba_plain = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    numpy_plain = {"NPY_DISABLE_CPU_FEATURES": " ".join(dispatched)}
+    blas_plain = {"OPENBLAS_CORETYPE": "Prescott"}
+    return {
+        "plainest": Personality({**torch_plain, **numba_plain, **numpy_plain, **blas_plain, **_vector_width(4)}),
+        "torch-default": Personality(torch_plain),
+        "torch-avx2": Personality(torch_avx2, own),
+        "numba-generic": Personality(numba_plain),
+        "numpy-plain": Personality(numpy_plain),
+        "numpy-avx2": Personality({"NPY_DISABLE_CPU_FEATURES": " ".join(wide)}, own),
+        "openblas-prescott": Personality(blas_plain),
+        "openblas-haswell": Personality({"OPENBLAS_CORETYPE": "Haswell"}, own),
+        "openblas-zen": Personality({"OPENBLAS_CORETYPE": "Zen"}, own),
+        "openblas-skylakex": Personality({"OPENBLAS_CORETYPE": "SkylakeX"}, lacks),
+        "drjit-4": Personality(_vector_width(4)),
+        "drjit-8": Personality(_vector_width(8), own),
+        "drjit-16": Personality(_vector_width(16)),
+    }
+
+
+def _flags() -> set[str]:
+    """What this processor can, in the words of Linux."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    return set(next(line for line in lines if line.startswith("flags")).split())
+
+
+def _vector_width(lanes: int) -> dict[str, str]:
+    """Dr.Jit for AVX2 with vectors of this many numbers; AVX-512 has 16, and 4 is the width of SSE."""
+    start = [str(ROOT / "tests" / "personality"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    library = str(llvm.require().path)
+    return {"LOCUS_TEST_VECTOR_WIDTH": str(lanes), "PYTHONPATH": os.pathsep.join(start), llvm.VARIABLE: library}
+
+
+def environment(name: str) -> dict[str, str]:
+    """That of this process, changed to a personality's."""
+    cache = ROOT / ".pytest_cache" / "numba" / name
+    return {**os.environ, **personalities()[name].environment, "NUMBA_CACHE_DIR": str(cache)}
+
+
+def run(name: str, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Tests in a personality."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    return subprocess.run(command, cwd=ROOT, env=environment(name), capture_output=True, text=True, check=False)
+
+
+def main(names: Sequence[str]) -> int:
+    """One line for each personality, and the failures if there are any."""
+    known = personalities()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SystemExit(f"Expected personalities of {list(known)}, got {unknown}")
+    failed = 0
+    for name in names or known:
+        if known[name].left_out:
+            print(f"{name}: left out, {known[name].left_out}", flush=True)
+            continue
+        done = run(name, NUMERIC)
+        if done.returncode:
+            failed += 1
+            print(done.stdout, done.stderr, sep="\n")
+        print(f"{name}: {(done.stdout.splitlines() or ['no output'])[-1].strip('= ')}", flush=True)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
