@@ -113,7 +113,9 @@ class Radio:
     bandwidth: float = 200e6
     """Signal bandwidth [Hz]."""
     tx_power_dbm: float = 0.0
+    """Transmit power [dBm]."""
     noise_figure_db: float = 7.0
+    """Noise figure of the receiver [dB]."""
     temperature: float = 290.0
     """Noise temperature [K]."""
     num_antennas: int = 8
@@ -230,7 +232,9 @@ class TwinCheck:
     """Size of the comparison of both twins in chapter 1."""
 
     num_layouts: int = 10
+    """Rooms that both twins trace."""
     num_candidates: int = 500
+    """Random candidates per room."""
 
     def __post_init__(self) -> None:
         check_range("twin_check.num_layouts", self.num_layouts, 1)
@@ -242,6 +246,7 @@ class EstimatorCheck:
     """Size of the comparison of estimated and traced paths in chapter 2."""
 
     num_layouts: int = 200
+    """Rooms, with all their snapshots."""
 
     def __post_init__(self) -> None:
         check_range("estimator_check.num_layouts", self.num_layouts, 1)
@@ -267,7 +272,9 @@ class Training:
     """Sizes of the train and test splits (Sec. III-A), and how the networks are trained (Sec. III-D)."""
 
     num_layouts: int = 8000
+    """Layouts of the train split, those that validate included."""
     num_test_layouts: int = 2000
+    """Layouts of the test split."""
     num_candidates: int = 500
     """Random candidates a layout."""
     num_snapshots: int = 10
@@ -281,10 +288,11 @@ class Training:
     patience: int = 30
     """Training ends when the validation loss has not improved for so many epochs."""
     learning_rate: float = 5e-3
-    """Of LOCUS-DT, at the start."""
+    """Learning rate of LOCUS-DT at the start."""
     baseline_learning_rate: float = 2e-3
-    """Of the baselines, at the start."""
+    """Learning rate of the baselines at the start."""
     weight_decay: float = 1e-4
+    """Weight decay of AdamW."""
     validation_share: float = 0.05
     """Share of the training layouts, the last ones, that validate and are not trained on."""
 
@@ -309,6 +317,7 @@ class Evaluation:
     """Sizes of Eval Random and Eval Grid (Sec. III-A)."""
 
     num_layouts: int = 2000
+    """Layouts, the same for both."""
     num_candidates: int = 1000
     """Random candidates a layout of Eval Random."""
     num_grid_candidates: int = 696
@@ -361,6 +370,7 @@ class Config:
     """All settings of a run."""
 
     seed: int = 0
+    """All random numbers follow from it."""
     room: Room = field(default_factory=Room)
     radio: Radio = field(default_factory=Radio)
     twin: TwinOptions = field(default_factory=TwinOptions)
