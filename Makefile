@@ -23,7 +23,8 @@ $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11, 3.12 or 3.13 is needed: make setup PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/pip install --quiet --editable '.[book,dev]' --constraint requirements.lock
+	@echo "Installing the packages of requirements.lock into .venv: some minutes, mostly downloads"
+	$(BIN)/pip install $$([ -t 1 ] || echo --quiet) --editable '.[book,dev]' --constraint requirements.lock
 	@touch $@
 
 # Only targets that trace with Sionna need libLLVM.

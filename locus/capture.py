@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -58,8 +57,7 @@ def read_radio(path: Path) -> Radio:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"Expected a radio in YAML in {path}, got what is not: {error}") from error
     try:
-        numbers = {name: _number(value) for name, value in values.items()} if isinstance(values, dict) else values
-        radio: Radio = build(Radio, numbers, "radio.")
+        radio: Radio = build(Radio, values, "radio.")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return radio
@@ -97,14 +95,6 @@ def save(data: xr.Dataset, out: Path, figure: Path | None = None) -> None:
     scratch = figure.with_name(f".{figure.stem}.{os.getpid()}{figure.suffix}")
     location_figure(data).savefig(scratch, dpi=150)
     scratch.replace(figure)
-
-
-def _number(value: Any) -> Any:
-    """YAML takes 28e9 for text."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 def _check_size(path: Path, most: int) -> None:

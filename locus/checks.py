@@ -42,8 +42,19 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
         if not isinstance(value, list | tuple) or len(value) != len(items):
             raise ValueError(f"Expected '{name}' as a list of {len(items)} values, got {value!r}")
         return tuple(_convert(item, part, name) for item, part in zip(items, value, strict=True))
-    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+    if hint in (float, int):
+        value = _number(hint, value)
     if type(value) is not hint:
         raise ValueError(f"Expected '{name}' of type {hint.__name__}, got {value!r} ({type(value).__name__})")
     return value
+
+
+def _number(hint: type, value: Any) -> Any:
+    """A number as ``hint`` wants it, anything else as it is. YAML takes 6e9 for text and 1.0e+3 for a fraction."""
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return value
+    return hint(number) if hint is float or number == number // 1 else value

@@ -8,10 +8,14 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import locus
 from locus.config import BACKENDS
-from locus.profiles import parse_changes, parse_over
+from locus.profiles import parse_changes, parse_over, profiles
+
+if TYPE_CHECKING:
+    from locus.steps import Step
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     reproduce = commands.add_parser("reproduce", help="make all that is not fresh: data, weights, results, chapters")
     _add_settings(reproduce)
-    reproduce.add_argument("--run", metavar="NAME", help="name of the run (default: the profile's, or one made up)")
+    _add_run(reproduce)
     reproduce.add_argument("--only", metavar="NN", help="just the chapter whose name begins so, and what it needs")
     reproduce.add_argument("--force", action="store_true", help="make it again although it is fresh")
     reproduce.add_argument(
@@ -50,7 +54,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     _add_workers(sensitivity)
 
-    commands.add_parser("runs", help="list the runs: profile, size, what is fresh")
+    runs = commands.add_parser("runs", help="list the runs: profile, size, what is fresh, what was changed")
+    runs.add_argument("--remove", metavar="NAME", help="remove this run and all that was made in it")
+
+    _add_settings(commands.add_parser("settings", help="list all settings: value, default and meaning"))
 
     build = commands.add_parser("build", help="trace the candidate libraries, or what is missing of them")
     _add_splits(build)
@@ -64,13 +71,22 @@ def main(arguments: list[str] | None = None) -> int:
         "methods", nargs="*", metavar="METHOD", help="locus_dt, gauss_cart, gauss_polar or gmm_cart (default: all)"
     )
     _add_settings(train)
+    _add_run(train)
     _add_workers(train)
 
-    evaluate = commands.add_parser("evaluate", help="evaluate the trained methods on held-out rooms")
+    evaluate = commands.add_parser("evaluate", help="evaluate methods on held-out rooms, and train those that are not")
     evaluate.add_argument(
         "evaluations", nargs="*", metavar="EVALUATION", help="test, random, grid or grid_offlist (default: test)"
     )
+    evaluate.add_argument(
+        "--method",
+        action="append",
+        default=[],
+        metavar="METHOD",
+        help="evaluate this one, without the limits; may be given again (default: all methods, and the limits)",
+    )
     _add_settings(evaluate)
+    _add_run(evaluate)
     _add_workers(evaluate)
 
     _add_locate(commands.add_parser("locate", help="say where a transmitter may be: own room, own capture"))
@@ -104,8 +120,24 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--profile", default="quick", help="settings to start from (default: %(default)s)")
-    parser.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="change a setting")
+    meanings = profiles()
+    names = "{" + ",".join(meanings) + "}"
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "profiles:\n" + "\n".join(f"  {name:12}  {meaning}" for name, meaning in meanings.items())
+    parser.add_argument(
+        "--profile", default="quick", metavar=names, help="settings to start from (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.FIELD=VALUE",
+        help="change a setting; `locus settings` lists them",
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--run", metavar="NAME", help="name of the run (default: the profile's, or one made up)")
 
 
 def _add_splits(parser: argparse.ArgumentParser) -> None:
@@ -168,9 +200,14 @@ def _call(options: argparse.Namespace) -> int:
     if options.command == "sensitivity":
         return _sensitivity(options)
     if options.command == "runs":
-        from locus import pipeline
+        from locus import runs
 
-        print("\n".join(pipeline.list_runs()))
+        print(runs.remove_run(options.remove) if options.remove else "\n".join(runs.list_runs()))
+        return 0
+    if options.command == "settings":
+        from locus import settings
+
+        print("\n".join(settings.lines(locus.open_run(options.profile, parse_changes(options.set)).config)))
         return 0
     if options.command in ("build", "observe"):
         return _build(options)
@@ -195,6 +232,7 @@ def _reproduce(options: argparse.Namespace) -> int:
             print(line)
         return 0
     pipeline.reproduce(run, options.only, force=options.force, num_workers=options.workers, scheduler=options.scheduler)
+    print("\n".join(pipeline.closing(run)))
     return 0
 
 
@@ -231,33 +269,47 @@ def _sensitivity(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from locus import report, steps
+    from locus import steps
     from locus.methods import METHODS
 
-    run = locus.open_run(options.profile, parse_changes(options.set))
+    run = locus.open_run(options.profile, parse_changes(options.set), options.run)
     targets = [steps.weights_step(run, name) for name in options.methods or METHODS]
-    run.save()
-    made = steps.make(targets, options.workers, options.scheduler, functools.partial(report.note, run))
+    made = _make(run, targets, options)
     for target in targets:
         print(f"{target.name} of run {run.name}: " + (f"{made[target.name]:.0f} s" if target.name in made else "fresh"))
     return 0
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from locus import report, steps
+    from locus import steps
     from locus.evaluation import EVALUATIONS, Rows, print_table
+    from locus.methods import METHODS, check_method
 
-    run = locus.open_run(options.profile, parse_changes(options.set))
+    run = locus.open_run(options.profile, parse_changes(options.set), options.run)
+    for name in options.method:
+        check_method(name)
+    methods = tuple(name for name in METHODS if name in (options.method or METHODS))
     for name in options.evaluations:
         if name not in EVALUATIONS:
             raise ValueError(f"Expected evaluations of {list(EVALUATIONS)}, got {name!r}")
     names = options.evaluations or ["test"]
-    run.save()
-    targets = [steps.rows_step(run, EVALUATIONS[name]) for name in names]
-    steps.make(targets, options.workers, options.scheduler, functools.partial(report.note, run))
+    _make(run, [steps.rows_step(run, EVALUATIONS[name], methods) for name in names], options)
     for name in names:
-        print_table(f"{name} of run {run.name}", Rows(run, EVALUATIONS[name]).open(name))
+        print_table(f"{name} of run {run.name}", Rows(run, EVALUATIONS[name], methods).open(name))
     return 0
+
+
+def _make(run: locus.Run, targets: list[Step], options: argparse.Namespace) -> dict[str, float]:
+    """Make what is due of a run, after saying what that is; returns the seconds that each step took."""
+    from locus import pipeline, report, steps
+
+    def announce(due: list[Step]) -> None:
+        lines, total = pipeline.plan(run, due, options.workers)
+        if due:
+            print(*lines.values(), f"{run.name}: {len(due)} steps to make, {total}", sep="\n", flush=True)
+
+    run.save()
+    return steps.make(targets, options.workers, options.scheduler, functools.partial(report.note, run), announce)
 
 
 def _build(options: argparse.Namespace) -> int:

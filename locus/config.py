@@ -11,32 +11,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from locus.checks import build, check_range, plain
 
 BOLTZMANN = 1.380649e-23
 SPEED_OF_LIGHT = 299_792_458.0
 BACKENDS = ("sionna", "image")
 
+_PAPER_SIZE = 100.0  # side of the paper's room [m]
+
+
+def _scales(*lengths: float) -> Any:
+    """A default [m] in the paper's room; a room of another size scales it along, unless it is set."""
+    return field(default=None, metadata={"lengths": lengths})
+
 
 @dataclass(frozen=True)
 class Room:
-    """How a random room is drawn. The paper gives the size and the number and kinds of obstacles (Sec. III-A)."""
+    """How a random room is drawn. The paper gives the size and the number and kinds of obstacles (Sec. III-A).
 
-    size: float = 100.0
-    """Side of the square room [m]."""
+    Lengths that describe obstacles and gaps scale with the size, unless they are set: a room of another size looks like
+    the paper's, and its grid keeps as many feasible points.
+    """
+
+    size: float = _PAPER_SIZE
+    """Side of the square room [m]; obstacles and gaps that are not set scale with it."""
     num_obstacles: int = 3
-    rectangle_side: tuple[float, float] = (10.0, 30.0)
+    """Obstacles in a room."""
+    rectangle_side: tuple[float, float] = _scales(10.0, 30.0)
     """Shortest and longest side of a rectangular obstacle [m]."""
-    bent_side: tuple[float, float] = (15.0, 40.0)
+    bent_side: tuple[float, float] = _scales(15.0, 40.0)
     """Shortest and longest side of the box around an L- or T-shaped obstacle [m]."""
-    arm_thickness: tuple[float, float] = (5.0, 10.0)
+    arm_thickness: tuple[float, float] = _scales(5.0, 10.0)
     """Thinnest and thickest arm of an L or a T [m]."""
-    obstacle_gap: float = 3.0
+    obstacle_gap: float = _scales(3.0)
     """Least distance between two obstacles [m]."""
-    wall_gap: float = 5.0
+    wall_gap: float = _scales(5.0)
     """Least distance from an obstacle to the outer wall [m]."""
-    clearance: float = 0.5
-    """Least distance from a candidate or the receiver to any wall [m]."""
+    clearance: float = _scales(0.5)
+    """Least distance from a candidate or the receiver to any wall [m]; in rooms beyond 100 m it stays 0.5 m."""
     grid_points: int = 31
     """Points per axis of the regular candidate grid."""
     min_feasible: int = 696
@@ -45,7 +59,8 @@ class Room:
     """ITU-R P.2040 name of the walls' material."""
 
     def __post_init__(self) -> None:
-        check_range("room.size", self.size, 0.0, open_low=True)
+        check_range("room.size", self.size, 10.0, 1000.0)
+        self._scale()
         check_range("room.num_obstacles", self.num_obstacles, 0)
         check_range("room.obstacle_gap", self.obstacle_gap, 0.0)
         check_range("room.wall_gap", self.wall_gap, 0.0)
@@ -56,6 +71,37 @@ class Room:
             low, high = getattr(self, name)
             check_range(f"room.{name}[0]", low, 0.0, open_low=True)
             check_range(f"room.{name}[1]", high, low)
+        self._check_fit()
+
+    def _scale(self) -> None:
+        """Fill in the lengths that were not set."""
+        for one in dataclasses.fields(self):
+            if getattr(self, one.name) is None:
+                # Half a metre off a wall is a matter of people, not of rooms, where there is space for it.
+                size = min(self.size, _PAPER_SIZE) if one.name == "clearance" else self.size
+                lengths = tuple(length * size / _PAPER_SIZE for length in one.metadata["lengths"])
+                object.__setattr__(self, one.name, lengths if len(lengths) > 1 else lengths[0])
+
+    def _check_fit(self) -> None:
+        """Raise a ValueError for what no drawing could meet."""
+        along = np.linspace(0, self.size, self.grid_points)
+        most = int(((along >= self.clearance) & (along <= self.size - self.clearance)).sum()) ** 2
+        if self.min_feasible > most:
+            raise ValueError(
+                f"Expected 'room.min_feasible' at most {most}, the grid points of an empty room, "
+                f"got {self.min_feasible}; lower it, or raise 'room.grid_points'"
+            )
+        if not self.num_obstacles:
+            return
+        inside = self.size - 2 * self.wall_gap
+        shortest, thinnest = min(self.rectangle_side[0], self.bent_side[0]), self.arm_thickness[0]
+        least = min(self.rectangle_side[0] ** 2, thinnest * (2 * self.bent_side[0] - thinnest))
+        if shortest > inside or self.num_obstacles * least > inside**2:
+            raise ValueError(
+                f"Expected obstacles that fit {inside:g} m between the gaps to the walls, got {self.num_obstacles} of "
+                f"at least {shortest:g} m and {least:g} m2; use fewer or smaller ones, a smaller 'room.wall_gap' or a "
+                "larger 'room.size'"
+            )
 
 
 @dataclass(frozen=True)
@@ -67,7 +113,9 @@ class Radio:
     bandwidth: float = 200e6
     """Signal bandwidth [Hz]."""
     tx_power_dbm: float = 0.0
+    """Transmit power [dBm]."""
     noise_figure_db: float = 7.0
+    """Noise figure of the receiver [dB]."""
     temperature: float = 290.0
     """Noise temperature [K]."""
     num_antennas: int = 8
@@ -184,7 +232,9 @@ class TwinCheck:
     """Size of the comparison of both twins in chapter 1."""
 
     num_layouts: int = 10
+    """Rooms that both twins trace."""
     num_candidates: int = 500
+    """Random candidates per room."""
 
     def __post_init__(self) -> None:
         check_range("twin_check.num_layouts", self.num_layouts, 1)
@@ -196,6 +246,7 @@ class EstimatorCheck:
     """Size of the comparison of estimated and traced paths in chapter 2."""
 
     num_layouts: int = 200
+    """Rooms, with all their snapshots."""
 
     def __post_init__(self) -> None:
         check_range("estimator_check.num_layouts", self.num_layouts, 1)
@@ -221,7 +272,9 @@ class Training:
     """Sizes of the train and test splits (Sec. III-A), and how the networks are trained (Sec. III-D)."""
 
     num_layouts: int = 8000
+    """Layouts of the train split, those that validate included."""
     num_test_layouts: int = 2000
+    """Layouts of the test split."""
     num_candidates: int = 500
     """Random candidates a layout."""
     num_snapshots: int = 10
@@ -235,10 +288,11 @@ class Training:
     patience: int = 30
     """Training ends when the validation loss has not improved for so many epochs."""
     learning_rate: float = 5e-3
-    """Of LOCUS-DT, at the start."""
+    """Learning rate of LOCUS-DT at the start."""
     baseline_learning_rate: float = 2e-3
-    """Of the baselines, at the start."""
+    """Learning rate of the baselines at the start."""
     weight_decay: float = 1e-4
+    """Weight decay of AdamW."""
     validation_share: float = 0.05
     """Share of the training layouts, the last ones, that validate and are not trained on."""
 
@@ -263,6 +317,7 @@ class Evaluation:
     """Sizes of Eval Random and Eval Grid (Sec. III-A)."""
 
     num_layouts: int = 2000
+    """Layouts, the same for both."""
     num_candidates: int = 1000
     """Random candidates a layout of Eval Random."""
     num_grid_candidates: int = 696
@@ -315,6 +370,7 @@ class Config:
     """All settings of a run."""
 
     seed: int = 0
+    """All random numbers follow from it."""
     room: Room = field(default_factory=Room)
     radio: Radio = field(default_factory=Radio)
     twin: TwinOptions = field(default_factory=TwinOptions)

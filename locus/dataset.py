@@ -163,6 +163,7 @@ class Library(Store):
 
     folder = "candidates"
     command = "locus build {split}"
+    title = "candidates of {split}"
     variables: ClassVar = {
         **{name: (("group",), "float64", base.ATTRIBUTES[name]) for name in ("rx_x", "rx_y", "rx_heading")},
         **{name: (("group", "candidate"), "float64", base.ATTRIBUTES[name]) for name in ("x", "y")},
@@ -224,6 +225,7 @@ class Observations(Store):
 
     folder = "observations"
     command = "locus observe {split}"
+    title = "snapshots of {split}"
     variables: ClassVar = {
         "truth": (("group", "snapshot"), "int32", {"units": "1", "long_name": "index of the true candidate"}),
         "aoa": (_ESTIMATES, "float32", base.ATTRIBUTES["aoa"]),

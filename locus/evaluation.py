@@ -120,6 +120,11 @@ class Rows:
         """Finished units."""
         return math.ceil(groups.num_groups(self.run.config, self.split) / self.run.config.evaluation.block)
 
+    @property
+    def name(self) -> str:
+        """The split, after the methods unless they are all."""
+        return self.split if self._complete else f"{self._prefix}_{self.split}"
+
     def path(self, evaluation: str) -> Path:
         """File of one evaluation."""
         return self.run.results / f"{self._prefix}_{evaluation}.nc"
@@ -190,7 +195,7 @@ class Rows:
         scorers = self.scorers()
         sizes = {block: len(range(*self._span(block))) for block in range(self.num_blocks)}
         done = sum(sizes[block] for block in range(self.num_blocks) if block not in todo)
-        with tqdm(total=sum(sizes.values()), initial=done, desc=f"evaluate {self.split}", unit="group") as bar:
+        with tqdm(total=sum(sizes.values()), initial=done, desc=f"evaluating {self.name}", unit="group") as bar:
             for block in todo:
                 start, stop = self._span(block)
                 spans = [(first, min(first + _TASK, stop)) for first in range(start, stop, _TASK)]

@@ -25,6 +25,8 @@ MIN_DISTANCE = 0.01
 """Least distance [m] of a candidate or the receiver to a wall, and between both: Sionna drops shorter segments."""
 
 _MAX_DRAWS = 10_000
+_MAX_ROOMS = 2000
+_MAX_SHAPES = 40_000  # with the above: some seconds until a room that cannot be drawn says so
 
 
 @dataclass(frozen=True)
@@ -88,18 +90,29 @@ class Layout:
 
     @classmethod
     def random(cls, rng: np.random.Generator, room: Room | None = None) -> Layout:
-        """Draw a room as Sec. III-A describes: a square with rectangular, L- and T-shaped obstacles."""
+        """Draw a room as Sec. III-A describes: a square with rectangular, L- and T-shaped obstacles.
+
+        Raises:
+            ValueError: no such room is found; the message says what is in the way.
+        """
         room = room or Room()
         square = shapely.box(0, 0, room.size, room.size)
         materials = (room.material,) * (1 + room.num_obstacles)
-        for _ in range(_MAX_DRAWS):
-            obstacles = _draw_obstacles(rng, room)
-            if obstacles is not None:
+        best, shapes = -1, 0
+        for _ in range(_MAX_ROOMS):
+            obstacles, tries = _draw_obstacles(rng, room)
+            if len(obstacles) == room.num_obstacles:
                 layout = cls(square, obstacles, materials, room.clearance)
-                if len(layout.grid(room.grid_points)) >= room.min_feasible:
+                feasible = len(layout.grid(room.grid_points))
+                if feasible >= room.min_feasible:
                     return layout
+                best = max(best, feasible)
+            shapes += tries
+            if shapes > _MAX_SHAPES:
+                break
+        found = f"at most {best} feasible grid points" if best >= 0 else "no space for all obstacles"
         raise ValueError(
-            f"Expected 'room' settings that a layout can meet, got none in {_MAX_DRAWS} draws of {room}; "
+            f"Expected 'room' settings that a layout can meet, got {found} in many draws of {room}; "
             "use fewer or smaller obstacles or lower 'min_feasible'"
         )
 
@@ -268,12 +281,12 @@ def _clean(polygon: Polygon, name: str, clockwise: bool) -> Polygon:
     return Polygon(ring[~straight])
 
 
-def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[Polygon, ...] | None:
-    """Obstacles that keep their distances, or None if a few hundred tries do not place them."""
+def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[tuple[Polygon, ...], int]:
+    """Obstacles that keep their distances, too few if a few hundred shapes do not do; and how many were drawn."""
     obstacles: list[Polygon] = []
-    for _ in range(100 * room.num_obstacles):
-        if len(obstacles) == room.num_obstacles:
-            break
+    tries = 0
+    while len(obstacles) < room.num_obstacles and tries < 100 * room.num_obstacles:
+        tries += 1
         shape = affinity.rotate(_draw_shape(rng, room), 90 * int(rng.integers(4)), origin=(0, 0))
         x0, y0, x1, y1 = shape.bounds
         low = np.array([room.wall_gap - x0, room.wall_gap - y0])
@@ -283,7 +296,7 @@ def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[Polygon, ...]
         obstacle = affinity.translate(shape, *rng.uniform(low, high))
         if all(obstacle.distance(other) >= room.obstacle_gap for other in obstacles):
             obstacles.append(obstacle)
-    return tuple(obstacles) if len(obstacles) == room.num_obstacles else None
+    return tuple(obstacles), tries
 
 
 def _draw_shape(rng: np.random.Generator, room: Room) -> Polygon:

@@ -124,6 +124,7 @@ class WrongLibrary(Library):
 
     folder = "wrong_candidates"
     command = "locus reproduce"
+    title = "candidates of {split}, with errors"
 
     def __post_init__(self) -> None:
         if self.split != "train":

@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 from locus import cluster, methods, report, steps
 from locus.chapters import Chapter, chapters
-from locus.run import Run, data_root, open_run
+from locus.paper import printed
+from locus.result_tables import results_frame
+from locus.run import Run
 from locus.steps import Step
+from locus.table import Table
 from locus.units import duration
 
 
@@ -84,6 +87,8 @@ def reproduce(
     everything = all_steps(run, only)
     due = _due(everything, force)
     if due:
+        _, total = plan(run, (step for step in everything if step.name in due), num_workers)
+        print(f"{run.name}: {len(due)} of {len(everything)} steps to make, {total}", flush=True)
         run.save()
     with ExitStack() as stack:
         workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
@@ -103,42 +108,36 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
     """Lines that say what ``reproduce`` would do, how long it may take and how much disk."""
     everything = all_steps(run, only)
     due = _due(everything, force)
+    lines, total = plan(run, (step for step in everything if step.name in due), num_workers)
+    for step in everything:
+        yield lines.get(step.name) or f"{step.name}: {_state(step, everything, due)}"
+    yield f"{run.name}: {len(due)} of {len(everything)} steps to make, {total}"
+
+
+def plan(run: Run, due: Iterable[Step], num_workers: int | None = None) -> tuple[dict[str, str], str]:
+    """How long each step that is due may take and how much disk: a line for each, by name, and words for all."""
     workers = num_workers or os.cpu_count() or 1
     before = report.read(run)["steps"]
-    total, disk = 0.0, 0
-    for step in everything:
-        if step.name not in due:
-            yield f"{step.name}: {_state(step, everything, due)}"
-            continue
+    lines, total, disk = {}, 0.0, 0
+    for step in due:
         measured = before.get(step.name, {})
         same = measured.get("hash") == step.hash()
         seconds = measured["seconds"] if same and measured["seconds"] else step.seconds(workers)
         total, disk = total + seconds, disk + step.max_bytes()
-        yield f"{step.name}: to make, about {duration(seconds)}" + (
+        lines[step.name] = f"{step.name}: to make, about {duration(seconds)}" + (
             f", at most {step.max_bytes() / 2**30:.2f} GiB" if step.max_bytes() else ""
         )
-    yield f"{run.name}: {len(due)} of {len(everything)} steps, about {duration(total)} on {workers} workers, " + (
-        f"at most {disk / 2**30:.2f} GiB"
-    )
+    return lines, f"about {duration(total)} on {workers} workers, at most {disk / 2**30:.2f} GiB"
 
 
-def list_runs() -> Iterator[str]:
-    """One line a run: name, profile, size on disk, and how many of its steps are fresh."""
-    chapters()  # a copy without its repository has none, whatever LOCUS_DATA says
-    rows = [("run", "profile", "size", "fresh")]
-    for recipe in sorted(data_root().glob("*/run.yml")):
-        try:
-            run = open_run(recipe.parent.name)
-        except ValueError as error:
-            rows.append((recipe.parent.name, "", "", f"its run.yml does not fit this version: {error}"))
-            continue
-        size = sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file())
-        kept = [step for step in all_steps(run) if not step.is_store]
-        fresh = sum(step.fresh() for step in kept)
-        rows.append((run.name, run.profile, f"{size / 2**20:.1f} MiB", f"{fresh} of {len(kept)} steps"))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for row in rows:
-        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+def closing(run: Run) -> Iterator[str]:
+    """Lines that say what came out of a run, and where to look next."""
+    table, known = Table(run), printed()
+    if table.fresh():
+        shown = results_frame(table.open().sel(evaluation=known.evaluation), known)["this run"]["R [%]"]
+        yield f"R [%] of run {run.name}, with 95 % intervals over rooms:"
+        yield shown.unstack("evaluation", sort=False).to_string(index_names=False)
+    yield f"Executed chapters are in {run.notebooks}; `locus book --run {run.name}` makes a book of them."
 
 
 def _due(everything: list[Step], force: bool) -> set[str]:

@@ -175,7 +175,7 @@ class Robustness(Result):
         spans = [(first, min(first + _TASK, count)) for first in range(0, count, _TASK)]
         work = functools.partial(_task, config=self.run.config.to_dict(), scorers=scorers)
         parts = {}
-        with tqdm(total=count, desc="robustness", unit="group") as bar:
+        with tqdm(total=count, desc="evaluating with wrong twins", unit="group") as bar:
             for span, rows in cluster.each(workers() if workers else None, work, spans):
                 parts[span] = rows
                 bar.update(span[1] - span[0])

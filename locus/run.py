@@ -112,8 +112,8 @@ def open_run(name: str, changes: Mapping[str, Any] | None = None, run: str | Non
         ValueError: a setting is unknown, ill-typed or out of range.
         FileNotFoundError: there is neither a profile nor a run of this name.
     """
-    if run is not None and not re.fullmatch(r"[\w][\w.-]*", run):
-        raise ValueError(f"Expected 'run' of letters, digits, '-', '_' and '.', got {run!r}")
+    if run is not None:
+        check_name(run)
     if name in profile_names():
         config = load_config(name, changes)
         plain_name = name if config == load_config(name) else f"{name}-{fingerprint(config.to_dict())[:8]}"
@@ -130,6 +130,12 @@ def open_run(name: str, changes: Mapping[str, Any] | None = None, run: str | Non
         )
     content = yaml.safe_load(recipe.read_text(encoding="utf-8"))
     return Run(name, Config.from_dict(content["config"]), content.get("profile", ""))
+
+
+def check_name(run: str) -> None:
+    """Raise a ValueError unless a run may be called so: a name, not a path."""
+    if not re.fullmatch(r"[\w][\w.-]*", run):
+        raise ValueError(f"Expected 'run' of letters, digits, '-', '_' and '.', got {run!r}")
 
 
 def fingerprint(recipe: Mapping[str, Any]) -> str:

@@ -101,12 +101,12 @@ def weights_step(run: Run, method: str, *, robust: bool = False) -> Step:
     )
 
 
-def rows_step(run: Run, split: str) -> Step:
-    """The rows of an evaluation split."""
-    rows = Rows(run, split)
-    needs = tuple(weights_step(run, method) for method in methods.METHODS)
+def rows_step(run: Run, split: str, chosen: tuple[str, ...] = methods.METHODS) -> Step:
+    """The rows of an evaluation split, of all methods or of those chosen."""
+    rows = Rows(run, split, chosen)
+    needs = tuple(weights_step(run, method) for method in chosen)
     return Step(
-        f"results/{split}",
+        f"results/{rows.name}",
         rows.hash,
         rows.fresh,
         rows.make,
@@ -204,17 +204,21 @@ def make(
     num_workers: int | None = None,
     scheduler: str | None = None,
     done: Callable[[Step, float], None] = lambda *_: None,
+    start: Callable[[list[Step]], None] = lambda _: None,
 ) -> dict[str, float]:
     """Make what is due, on local processes or a Dask scheduler; returns the seconds that each step took.
 
-    ``done`` hears of every step when it is made, so that an interruption leaves a note of those before it.
+    ``start`` hears what is due before any of it is made; ``done`` hears of every step when it is made, so that an
+    interruption leaves a note of those before it.
     """
     seconds = {}
+    todo = due(targets)
+    start(todo)
     with ExitStack() as stack:
         workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
-        for step in due(targets):
-            start = time.perf_counter()
+        for step in todo:
+            before = time.perf_counter()
             step.make(workers)
-            seconds[step.name] = time.perf_counter() - start
+            seconds[step.name] = time.perf_counter() - before
             done(step, seconds[step.name])
     return seconds

@@ -53,6 +53,8 @@ class Store(ABC):
     """Command that builds one, ``{split}`` in it being the split."""
     variables: ClassVar[dict[str, tuple[tuple[str, ...], str, dict[str, str]]]]
     """Dimensions, type and attributes of each stored array; the first dimension is ``group``."""
+    title: ClassVar[str]
+    """What it holds, in words, ``{split}`` in it being the split."""
 
     def __post_init__(self) -> None:
         groups.check_split(self.split)
@@ -112,19 +114,20 @@ class Store(ABC):
             StoreError: another process builds this store, it holds something else, or the disk is too small.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        title = self.title.format(split=self.split)
         with exclusive(self.path):
             todo = self.todo()
             for block, name in self._journal.damaged().items():
-                print(f"{self.split}: block {block} is damaged ({name}); it is made again", flush=True)
+                print(f"{title}: block {block} is damaged ({name}); it is made again", flush=True)
             if not todo:
-                print(f"{self.split}: all {self.num_blocks} blocks are there", flush=True)
+                print(f"{title}: all {self.num_blocks} blocks are there", flush=True)
                 return
             self._check_disk(len(todo))
             if not self.path.exists():
                 self._create()
             self._journal.clean()
             done = self.count(set(range(self.num_blocks)) - set(todo))
-            with tqdm(total=done + self.count(todo), initial=done, desc=self.split, unit="group") as bar:
+            with tqdm(total=done + self.count(todo), initial=done, desc=title, unit="group") as bar:
                 for block, arrays in cluster.each(workers(), self.work, todo):
                     self._write(block, arrays)
                     bar.update(self.count([block]))

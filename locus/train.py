@@ -83,6 +83,7 @@ def train(
     seed: Sequence[int] = (0,),
     checkpoint: tuple[Path, str] | None = None,
     report: Callable[[str], None] = print,
+    title: str = "",
 ) -> Trained:
     """Minimise eq. (17) with AdamW; the method ends with the weights of its best validation loss.
 
@@ -97,6 +98,7 @@ def train(
         seed: with the epoch, all that the order of layouts and the candidates drawn depend on.
         checkpoint: a file to go on from, if it is there, and a text that it must carry to be of this training.
         report: takes a line that says why training ended.
+        title: what is trained, in words; the method's name if missing.
     """
     count = options.num_validation_layouts
     learning, validation = examples.part(slice(0, -count)), examples.part(slice(-count, None))
@@ -104,7 +106,8 @@ def train(
     if checkpoint is not None:
         state.restore(*checkpoint)
     reason = f"the schedule of {options.num_epochs} epochs ended"
-    bar = tqdm(range(state.epoch, options.num_epochs), desc=method.name, unit="epoch", initial=state.epoch)
+    title = f"training {title or method.name}"
+    bar = tqdm(range(state.epoch, options.num_epochs), desc=title, unit="epoch", initial=state.epoch)
     bar.total = options.num_epochs
     with bar, _one_thread():
         for epoch in bar:
@@ -119,7 +122,7 @@ def train(
             if checkpoint is not None:
                 state.save(*checkpoint)
     method.load_state_dict(state.best)
-    report(f"{method.name}: {reason}; best validation loss {state.best_loss:.3f} in epoch {state.best_epoch + 1}")
+    report(f"{title}: {reason}; best validation loss {state.best_loss:.3f} in epoch {state.best_epoch + 1}")
     if checkpoint is not None:
         checkpoint[0].unlink(missing_ok=True)
     return Trained(state.history, state.best_epoch, reason)

@@ -114,9 +114,19 @@ class Weights:
         examples = train.make_examples(method, library, observations)
         checkpoint = self.path.with_suffix(f".{encoding}.checkpoint"), self.hash()
         result = train.train(
-            method.to(device()), examples, self.run.config.training, self._learning_rate, seed, checkpoint
+            method.to(device()),
+            examples,
+            self.run.config.training,
+            self._learning_rate,
+            seed,
+            checkpoint,
+            title=self._title(encoding),
         )
         methods.save_method(self.path_of(encoding), method, {**self._notes(), "training": result._asdict()})
+
+    def _title(self, encoding: str) -> str:
+        apart = f", {encoding}" if len(self.encodings) > 1 else ""
+        return f"{self.method}{' with errors' if self.robust else ''}{apart}"
 
     @property
     def _learning_rate(self) -> float:

@@ -91,7 +91,7 @@ def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Librar
 
 def test_a_finished_store_is_not_computed_again(copy: Library, capsys: pytest.CaptureFixture[str]) -> None:
     copy.build(nobody)
-    assert capsys.readouterr().out == "train: all 3 blocks are there\n"
+    assert capsys.readouterr().out == "candidates of train: all 3 blocks are there\n"
 
 
 def test_a_missing_or_unfinished_store_says_how_to_go_on(copy: Library) -> None:
@@ -114,7 +114,7 @@ def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, caps
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
     store.build([copy], num_workers=1)
-    assert "train: block 1 is damaged (gain/c/1/0/0); it is made again" in capsys.readouterr().out
+    assert "candidates of train: block 1 is damaged (gain/c/1/0/0); it is made again" in capsys.readouterr().out
     for path, (expected, stamp) in files.items():
         assert path.read_bytes() == expected
         of_block = path.relative_to(copy.path).parts[2] == "1"

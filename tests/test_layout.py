@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 
@@ -41,6 +42,30 @@ def test_the_same_seed_draws_the_same_room() -> None:
     first, second = (Layout.random(np.random.default_rng(5)) for _ in range(2))
     assert np.array_equal(first.walls, second.walls)
     assert not np.array_equal(first.walls, Layout.random(np.random.default_rng(6)).walls)
+
+
+@pytest.mark.parametrize(
+    ("num_obstacles", "seed", "expected"),
+    [(3, 0, "4429395cd1ada04f"), (3, 7, "0f8a23def3fcadaa"), (4, 1, "845629c99a766b6d"), (5, 2, "6741e38f2288b932")],
+)
+def test_rooms_are_those_that_were_drawn_when_the_papers_run_was_made(
+    num_obstacles: int, seed: int, expected: str
+) -> None:
+    """Walls, and the number that comes next from the same stream, to the bit."""
+    rng = np.random.default_rng(seed)
+    walls = Layout.random(rng, Room(num_obstacles=num_obstacles)).walls
+    assert hashlib.sha256(walls.tobytes() + str(rng.integers(2**62)).encode()).hexdigest()[:16] == expected
+
+
+@pytest.mark.parametrize("size", [10, 20, 50, 200])
+def test_rooms_of_other_sizes_are_the_papers_rooms_scaled(size: int) -> None:
+    for seed in range(10):
+        paper, other = (
+            Layout.random(np.random.default_rng(seed), room) for room in (Room(clearance=0.5), Room(size=size))
+        )
+        np.testing.assert_allclose(other.walls, paper.walls * size / 100, rtol=1e-9, atol=1e-9)
+        assert len(other.grid(31)) >= 696
+        assert other.is_free(other.sample(50, np.random.default_rng(seed))).all()
 
 
 def test_walls_close_around_the_free_space_and_have_it_on_their_left() -> None:
@@ -174,9 +199,25 @@ def test_bad_geojson_is_named(features: object, message: str) -> None:
 
 def test_a_room_that_cannot_be_drawn_says_so(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("locus.layout._MAX_DRAWS", 3)
-    with pytest.raises(ValueError, match=r"use fewer or smaller obstacles"):
-        Layout.random(rng, Room(num_obstacles=60))
+    monkeypatch.setattr("locus.layout._MAX_ROOMS", 3)
+    with pytest.raises(
+        ValueError, match=r"got at most \d\d\d feasible grid points in many draws .* lower 'min_feasible'"
+    ):
+        Layout.random(rng, Room(num_obstacles=4, min_feasible=800))
     with pytest.raises(ValueError, match=r"Expected a room with free space at clearance 6"):
         Layout(SQUARE, clearance=6.0).sample(1, rng)
     with pytest.raises(ValueError, match=r"Expected 'num_points' in \[1, inf\), got 0"):
         Layout(SQUARE).sample(0, rng)
+
+
+def test_a_room_that_cannot_be_drawn_is_given_up_soon(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes time is counted: each draw of so many obstacles alone takes 1400 shapes."""
+    drawn = []
+    draw = layout._draw_shape
+    monkeypatch.setattr(layout, "_draw_shape", lambda *arguments: drawn.append(1) or draw(*arguments))
+    monkeypatch.setattr(layout, "_MAX_SHAPES", 4000)
+    with pytest.raises(ValueError, match=r"got no space for all obstacles in many draws .* use fewer or smaller"):
+        Layout.random(rng, Room(num_obstacles=14, obstacle_gap=8.0))
+    assert 4000 < len(drawn) <= 5400

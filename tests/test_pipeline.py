@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
+import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,11 +16,13 @@ import numpy as np
 import pytest
 
 import locus
-from locus import fit, observation, pipeline, score, steps, witness
+from locus import fit, methods, observation, pipeline, runs, score, steps, witness
 from locus.cli import main
 from locus.evaluation import Rows
+from locus.journal import StoreError, exclusive
 from locus.materials import permittivity
 from locus.other_twin import OtherTwin
+from locus.table import TITLES, Table
 from locus.twin import image
 from locus.twin.antenna import array_response
 
@@ -73,9 +80,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     notebooks.mkdir()
     (notebooks / "01_room.py").write_text(HEAD.format(needs="", reads="room", recipes="layout"))
     (notebooks / "02_score.py").write_text(HEAD.format(needs="models/locus_dt", reads="features", recipes="score"))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as bars:
         _enter(patch, folder)
         pipeline.reproduce(run(), num_workers=2)
+    (folder / "bars").write_text(bars.getvalue())
     return folder
 
 
@@ -112,6 +120,118 @@ def test_a_finished_run_is_fresh_throughout_and_writes_nothing(copy: Path, capsy
     assert printed.count(": fresh") == len(KEPT) + 2
     assert printed.count(": not needed") == 3
     assert {path: path.stat().st_mtime_ns for path in (copy / "data").rglob("*") if path.is_file()} == before
+
+
+def test_every_bar_says_what_it_does(made: Path) -> None:
+    bars = re.findall(r"([^\r\n]+?): +\d+%", (made / "bars").read_text())
+    assert list(dict.fromkeys(bars)) == [
+        "candidates of train",
+        "snapshots of train",
+        "training locus_dt",
+        *(f"training {name}, {code}" for name in methods.METHODS[1:] for code in methods.encodings(name)),
+        "candidates of train, with errors",
+        "training locus_dt with errors",
+        "evaluating test",
+        "evaluating eval_random",
+        "evaluating eval_grid",
+        "evaluating with wrong twins",
+        "01_room",
+        "02_score",
+    ]
+
+
+def test_it_begins_with_what_it_takes_and_ends_with_what_came_out(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copy / "data" / "tiny" / "results" / "table.nc").unlink()
+    settings = [f"--set={name}={value}" for name, value in TINY.items()]
+    assert main(["reproduce", "--profile", "smoke", "--run", "tiny", *settings]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"tiny: 1 of 17 steps to make, about [\d.]+ s on \d+ workers, at most 0.00 GiB", lines[0])
+    ends = lines[-8:]
+    assert ends[0].split() == ["Eval", "Grid", "Eval", "Random"]
+    table = Table(run()).open()
+    for line, method in zip(ends[1:-1], table.method.values, strict=True):
+        assert line.startswith(TITLES[method])
+        for value in table.ratio.sel({"method": method, "evaluation": ["grid", "random"]}).values:
+            assert f"{100 * float(value):.1f} [" in line
+    assert ends[-1].endswith("`locus book --run tiny` makes a book of them.")
+
+
+def test_evaluate_says_what_it_makes_first(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One method needs its own weights alone; all need those of all."""
+    command = ["evaluate", "--profile", "smoke", "--run", "fresh", "--workers", "2"]
+    command += [f"--set={name}={value}" for name, value in TINY.items()]
+    assert main([*command, "--method", "gauss_cart"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    expected = ["candidates/train", "observations/train", "models/gauss_cart", "results/gauss_cart_test"]
+    assert [line.partition(": to make, about ")[0] for line in lines[:4]] == expected
+    assert lines[4].startswith("fresh: 4 steps to make, about ")
+    assert [line.split()[0] for line in lines[-2:]] == ["test", "gauss_cart"]
+    assert not list((copy / "data" / "fresh" / "models").glob("locus_dt*"))
+    assert main([*command, "--method", "gauss_cart"]) == 0
+    assert "to make" not in capsys.readouterr().out
+    whole = locus.open_run("smoke", TINY, "fresh")
+    left = steps.due([steps.rows_step(whole, "test")])
+    assert [step.name for step in left] == [
+        *("models/locus_dt", "models/gauss_polar", "models/gmm_cart"),
+        "results/test",
+    ]
+    assert main([*command, "--method", "magic"]) == 2
+    assert "Expected 'method' in" in capsys.readouterr().err
+
+
+class TestRemove:
+    def test_a_run_goes_with_all_that_was_made(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        other = copy / "data" / "other"
+        shutil.copytree(copy / "data" / "tiny", other)
+        own = sum(file.stat().st_size for file in other.rglob("*") if file.is_file()) / 2**20
+        half = copy / "data" / ".removed" / "killed"
+        half.mkdir(parents=True)
+        assert main(["runs", "--remove", "other"]) == 0
+        assert capsys.readouterr().out == f"Removed run other: {own:.1f} MiB freed\n"
+        assert [path.name for path in (copy / "data").iterdir()] == ["tiny"]
+
+    def test_a_kill_leaves_a_run_or_none(self, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is moved whole before anything is deleted; from there no run takes stores over."""
+        remove = shutil.rmtree
+
+        def killed(path: Path, **options: bool) -> None:
+            if path.exists():
+                raise KeyboardInterrupt
+            remove(path, **options)
+
+        monkeypatch.setattr(runs.shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            runs.remove_run("tiny")
+        monkeypatch.undo()
+        _enter(monkeypatch, copy)
+        assert len(list(runs.list_runs())) == 1, "the header alone"
+        assert not steps.Observations(run(), "train").adopt()
+
+    @pytest.mark.parametrize("name", ["../data/tiny", "..", ".", "/", "a/b", ".removed", ""])
+    def test_paths_are_refused(self, copy: Path, name: str) -> None:
+        with pytest.raises(ValueError, match=r"Expected 'run' of letters"):
+            runs.remove_run(name)
+        assert (copy / "data" / "tiny" / "run.yml").is_file()
+
+    def test_other_folders_are_refused(self, copy: Path) -> None:
+        (copy / "data" / "sweeps").mkdir()
+        with pytest.raises(ValueError, match=r"Expected a run that `locus runs` lists, got 'sweeps'"):
+            runs.remove_run("sweeps")
+
+    def test_a_run_under_construction_is_refused(self, copy: Path) -> None:
+        store = steps.Observations(run(), "train")
+        with exclusive(store.path), pytest.raises(StoreError, match=rf"held by process {os.getpid()}"):
+            runs.remove_run("tiny")
+        assert due(run()) == []
+
+    def test_what_git_keeps_is_refused(self, copy: Path) -> None:
+        for command in (["init", "--quiet"], ["add", "data/tiny/run.yml"]):
+            subprocess.run(["git", *command], cwd=copy, check=True)
+        with pytest.raises(ValueError, match=r"Expected a run that git does not keep, got 'tiny'"):
+            runs.remove_run("tiny")
+        assert due(run()) == []
 
 
 def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
@@ -180,7 +300,7 @@ def test_a_stale_store_is_made_anew(copy: Path) -> None:
 
 def test_force_makes_all_but_stores_again(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(pipeline.dry_run(run(), force=True))
-    assert sum("to make" in line for line in lines) == len(KEPT) + 2
+    assert sum(": to make" in line for line in lines) == len(KEPT) + 2
     assert sum(line.endswith("train: fresh") for line in lines) == 3, "stores are there, and are used"
     pipeline.reproduce(run(), "01", force=True)
     assert "notebooks/01_room: computed" in capsys.readouterr().out
@@ -193,7 +313,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(copy: Path, capsys: py
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("candidates/train: to make, about ")
     assert "GiB" in printed[0]
-    assert printed[-1].startswith("other: 17 of 17 steps, about ")
+    assert printed[-1].startswith("other: 17 of 17 steps to make, about ")
     assert sorted((copy / "data").rglob("*")) == before
 
 
@@ -222,9 +342,11 @@ def _report(folder: Path) -> dict:
 def test_runs_are_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs"]) == 0
     header, line = capsys.readouterr().out.splitlines()
-    assert header.split() == ["run", "profile", "size", "fresh"]
+    assert header.split() == ["run", "profile", "size", "fresh", "changes"]
     assert line.split()[:2] == ["tiny", "smoke"]
-    assert line.endswith("14 of 14 steps")
+    before, changes = line.split(" of 14 steps  ")
+    assert before.endswith(" 14")
+    assert set(changes.split()) == {f"{name}={value}" for name, value in TINY.items()}
 
 
 def test_a_run_may_not_take_a_profiles_name(copy: Path) -> None:

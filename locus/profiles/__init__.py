@@ -16,6 +16,12 @@ def profile_names() -> list[str]:
     return sorted(p.name[:-4] for p in resources.files(__name__).iterdir() if p.name.endswith(".yml"))
 
 
+def profiles() -> dict[str, str]:
+    """What each profile is for: the comment that its file begins with."""
+    texts = {name: _read(name).splitlines() for name in profile_names()}
+    return {name: lines[0].removeprefix("# ") for name, lines in texts.items()}
+
+
 def load_config(profile: str, changes: Mapping[str, Any] | None = None) -> Config:
     """Settings of a profile, with ``changes`` given as ``{"section.field": value}``.
 
@@ -24,8 +30,7 @@ def load_config(profile: str, changes: Mapping[str, Any] | None = None) -> Confi
     """
     if profile not in profile_names():
         raise ValueError(f"Expected 'profile' in {profile_names()}, got {profile!r}")
-    text = (resources.files(__name__) / f"{profile}.yml").read_text(encoding="utf-8")
-    values: dict[str, Any] = yaml.safe_load(text) or {}
+    values: dict[str, Any] = yaml.safe_load(_read(profile)) or {}
     for key, value in (changes or {}).items():
         section, _, name = key.partition(".")
         if name:
@@ -52,3 +57,7 @@ def parse_changes(settings: list[str]) -> dict[str, Any]:
             raise ValueError(f"Expected a setting like 'room.size=80', got {setting!r}")
         changes[key] = yaml.safe_load(value)
     return changes
+
+
+def _read(profile: str) -> str:
+    return (resources.files(__name__) / f"{profile}.yml").read_text(encoding="utf-8")
