@@ -7,6 +7,7 @@ import pytest
 import shapely
 
 from locus import Layout, Pose, Room
+from locus.layout import _draw_shape
 
 
 @pytest.fixture(scope="module")
@@ -215,9 +216,9 @@ def test_a_room_that_cannot_be_drawn_is_given_up_soon(
 ) -> None:
     """What takes time is counted: each draw of so many obstacles alone takes 1400 shapes."""
     drawn = []
-    draw = layout._draw_shape
-    monkeypatch.setattr(layout, "_draw_shape", lambda *arguments: drawn.append(1) or draw(*arguments))
-    monkeypatch.setattr(layout, "_MAX_SHAPES", 4000)
+    draw = _draw_shape
+    monkeypatch.setattr("locus.layout._draw_shape", lambda *arguments: drawn.append(1) or draw(*arguments))
+    monkeypatch.setattr("locus.layout._MAX_SHAPES", 4000)
     with pytest.raises(ValueError, match=r"got no space for all obstacles in many draws .* use fewer or smaller"):
         Layout.random(rng, Room(num_obstacles=14, obstacle_gap=8.0))
     assert 4000 < len(drawn) <= 5400
