@@ -29,14 +29,14 @@ $(READY): pyproject.toml requirements.lock
 
 # Only targets that trace with Sionna need libLLVM.
 llvm: $(READY)
-	@$(BIN)/python -m locus.llvm --quiet || { $(as_root) && $(call apt,libllvm19 libatomic1) && $(BIN)/python -m locus.llvm; } || \
-	  { $(BIN)/python -m locus.llvm; exit 1; }
+	@$(BIN)/python -m locus.twin.llvm --quiet || { $(as_root) && $(call apt,libllvm19 libatomic1) && $(BIN)/python -m locus.twin.llvm; } || \
+	  { $(BIN)/python -m locus.twin.llvm; exit 1; }
 
 # Debian has a package; Ubuntu's is a snap, so playwright fetches one there.
 chromium: $(READY)
-	@$(BIN)/python tests/book/browser.py >/dev/null 2>&1 || { $(as_root) && \
+	@$(BIN)/python tests/browser/browser.py >/dev/null 2>&1 || { $(as_root) && \
 	  { $(call apt,chromium fonts-dejavu-core) || $(BIN)/playwright install --with-deps chromium; } && \
-	  $(BIN)/python tests/book/browser.py; } || { $(BIN)/python tests/book/browser.py; exit 1; }
+	  $(BIN)/python tests/browser/browser.py; } || { $(BIN)/python tests/browser/browser.py; exit 1; }
 
 reproduce: setup ## run every chapter at PROFILE (quick) and build the book in _build/html
 	$(BIN)/locus reproduce --profile $(PROFILE)
@@ -51,22 +51,23 @@ lab: setup ## open the chapters in JupyterLab
 
 test: lint test-core test-book ## everything that CI runs
 
-lint: $(READY) ## ruff and mypy
+lint: $(READY) ## ruff, mypy, and imports that go down the layers only
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy locus
+	$(BIN)/lint-imports --no-cache
 
 test-core: setup ## tests without a browser
-	$(BIN)/pytest --ignore tests/book
+	$(BIN)/pytest --ignore tests/browser
 
 test-book: setup chromium ## build the book at smoke size and look at it in a real browser
-	$(BIN)/pytest tests/book
+	$(BIN)/pytest tests/browser
 
 test-portable: setup ## the numeric tests as on other processors: PERSONALITY=drjit-4 for one
 	$(BIN)/python tests/portable.py $(PERSONALITY)
 
 check-twin: setup ## Sionna against the exact twin: 50 layouts x 500 candidates
-	$(BIN)/pytest tests/test_agreement.py --layouts 50 -s -q
+	$(BIN)/pytest tests/experiment/test_twin_agreement.py --layouts 50 -s -q
 
 bench: setup ## measure against the straightforward way; writes benchmarks/results.json
 	$(BIN)/python benchmarks/twin.py
@@ -82,7 +83,7 @@ readme: setup ## redraw the pictures of README and book and write the README's t
 	$(BIN)/python book/own_room.py
 
 still: $(READY) chromium ## take the front page's picture of the explorer: RUN=paper
-	$(BIN)/python book/still.py "$$($(BIN)/python tests/book/browser.py)" $(or $(RUN),paper)
+	$(BIN)/python book/still.py "$$($(BIN)/python tests/browser/browser.py)" $(or $(RUN),paper)
 
 lock: ## resolve requirements.lock anew from pyproject.toml
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock

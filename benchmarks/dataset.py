@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from record import record
 
-from locus import cluster, groups
-from locus.config import Config
-from locus.dataset import trace_block, trace_group
-from locus.profiles import load_config
+from locus.experiment import case, cluster
+from locus.experiment.case import trace_group
+from locus.experiment.libraries import trace_block
+from locus.settings.config import Config
+from locus.settings.profiles import load_config
 
 PAPER = load_config("paper")
 BACKENDS = ("image", "sionna")
@@ -54,7 +55,7 @@ def full_size(backend: str) -> dict[str, float]:
     cores = os.cpu_count() or 1
     config = with_twin(backend, **{"storage.block": {"image": 10, "sionna": 2}[backend]})
     blocks = {"image": 20, "sionna": 10}[backend]
-    return {split: groups.num_groups(PAPER, split) / rate(cores, config, split, blocks) / 60 for split in groups.SPLITS}
+    return {split: case.num_groups(PAPER, split) / rate(cores, config, split, blocks) / 60 for split in case.SPLITS}
 
 
 def exponent(sizes: list[float], seconds: list[float]) -> float:
@@ -85,7 +86,7 @@ def growth(backend: str) -> dict[str, dict[str, Any]]:
         return with_twin(backend, **small, **{"room.num_obstacles": num_obstacles, "room.min_feasible": 696})
 
     num_walls = [
-        float(np.mean([len(groups.draw(walls(n), "train", g).layout.walls) for g in range(20)])) for n in (2, 4, 8)
+        float(np.mean([len(case.draw(walls(n), "train", g).layout.walls) for g in range(20)])) for n in (2, 4, 8)
     ]
     by_walls = dict(zip(num_walls, (2, 4, 8), strict=True))
     return {
@@ -118,7 +119,7 @@ def peak_memory(num_groups: int) -> float:
 
 def main() -> None:
     results: dict[str, Any] = {}
-    results["candidates"] = sum(groups.num_groups(PAPER, s) * groups.num_candidates(PAPER, s) for s in groups.SPLITS)
+    results["candidates"] = sum(case.num_groups(PAPER, s) * case.num_candidates(PAPER, s) for s in case.SPLITS)
     print(f"The paper's libraries hold {results['candidates'] / 1e6:.2f} million candidates")
     results["peak_memory_mib"] = {str(count): peak_memory(count) for count in (100, 1000)}
     print("largest process at 100 and at 1000 groups:", *(f"{v:.0f} MiB" for v in results["peak_memory_mib"].values()))

@@ -13,10 +13,10 @@ import torch
 from record import record
 from scipy.optimize import least_squares
 
-from locus import estimator
-from locus import fit as fitting
-from locus.dataset import make_snapshots, trace_group
-from locus.profiles import load_config
+from locus.experiment.case import make_snapshots, trace_group
+from locus.receiver import estimator
+from locus.receiver import fit as fitting
+from locus.settings.profiles import load_config
 
 CONFIG = load_config("paper")
 NUM_GROUPS, NUM_SLOW = 40, 400

@@ -18,11 +18,13 @@ import torch
 from record import record
 from tqdm import tqdm
 
-from locus import open_run, steps, train
-from locus.dataset import Library, Observations
-from locus.metrics import _credible
-from locus.score import PairNetwork
-from locus.train import Examples, adjusted_loss
+from locus import open_run
+from locus.experiment import steps
+from locus.experiment.libraries import Library, Observations
+from locus.judge.metrics import _credible
+from locus.score import train
+from locus.score.pairwise import PairNetwork
+from locus.score.train import Examples, adjusted_loss
 
 COUNTS = (128, 499)
 SEEDS = range(5)

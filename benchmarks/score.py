@@ -14,11 +14,14 @@ import torch
 from record import record
 from torch import Tensor, nn
 
-from locus import methods, open_run, steps, train
-from locus.config import Training
-from locus.dataset import Library, Observations
-from locus.score import MethodOptions, PairNetwork
-from locus.train import Examples
+from locus import open_run
+from locus.experiment import steps
+from locus.experiment.libraries import Library, Observations
+from locus.score import train, weight_files
+from locus.score.method import MethodOptions
+from locus.score.pairwise import PairNetwork
+from locus.score.train import Examples
+from locus.settings.config import Training
 
 TARGET = -2.7
 """Validation loss [nat] that both loops have to reach."""
@@ -105,7 +108,7 @@ def made_up(method: str, layouts: int, candidates: int, snapshots: int) -> Examp
 def epoch_seconds(name: str, layouts: int, candidates: int = 500, snapshots: int = 10, negatives: int = 128) -> float:
     """Seconds of one epoch, after one that compiles."""
     torch.set_num_threads(1)
-    method = methods.make_method(name, MethodOptions())
+    method = weight_files.make_method(name, MethodOptions())
     options = replace(OPTIONS, num_layouts=layouts, num_negatives=negatives)
     state = train._State(method, 1e-3, options)
     train._one_epoch(state, made_up(name, 32, candidates, snapshots), options, np.random.default_rng(0))
@@ -145,8 +148,8 @@ def main() -> None:
     for name, result in growths.items():
         print(f"training cost grows with {name} to the power of {result['exponent']:.2f}")
     paper = Training()
-    epochs = {name: epoch_seconds(name, paper.num_layouts) for name in methods.METHODS}
-    minutes = {name: paper.num_epochs * s * len(methods.encodings(name)) / 60 for name, s in epochs.items()}
+    epochs = {name: epoch_seconds(name, paper.num_layouts) for name in weight_files.METHODS}
+    minutes = {name: paper.num_epochs * s * len(weight_files.encodings(name)) / 60 for name, s in epochs.items()}
     print(
         f"{paper.num_epochs} epochs of all methods and encodings at the paper's size: {sum(minutes.values()):.0f} min"
     )

@@ -12,9 +12,9 @@ from record import record
 
 import locus
 from locus import Config, Radio, Twin, TwinOptions
-from locus.config import TwinCheck
-from locus.groups import draw
-from locus.twin.compare import Comparison, compare
+from locus.experiment.case import draw
+from locus.experiment.twin_agreement import Comparison, compare
+from locus.settings.config import TwinCheck
 
 OPTIONS = TwinOptions(max_paths=64)
 NUM_CANDIDATES = 500

@@ -3,11 +3,12 @@
 import re
 
 import locus
-from locus import maps, result_figures
-from locus.paper import printed
-from locus.result_tables import headline
-from locus.run import repository, write_text
-from locus.table import Table
+from locus.book.figures import result_figures
+from locus.book.paper import printed
+from locus.book.studies import posterior_maps
+from locus.book.tables import headline
+from locus.experiment.run import repository, write_text
+from locus.experiment.table import Table
 
 if __name__ == "__main__":
     run = locus.open_run("paper")
@@ -15,5 +16,5 @@ if __name__ == "__main__":
     table = headline(Table(run).open(), printed())
     text = readme.read_text(encoding="utf-8")
     write_text(readme, re.sub(r"(?<=<!-- table -->\n)(\|.*\n)*", lambda _: f"{table}\n", text))
-    figure = result_figures.snapshots_figure(maps.make_task(run, 0, 101))
+    figure = result_figures.snapshots_figure(posterior_maps.make_task(run, 0, 101))
     figure.savefig(repository() / "book" / "_static" / "posterior_map.png", dpi=110)

@@ -6,44 +6,44 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from locus.config import Config as Config
-    from locus.config import EstimatorOptions as EstimatorOptions
-    from locus.config import Radio as Radio
-    from locus.config import Room as Room
-    from locus.config import TwinOptions as TwinOptions
-    from locus.estimator import estimate as estimate
+    from locus.capture.locate import locate as locate
+    from locus.experiment.run import Run as Run
+    from locus.experiment.run import open_run as open_run
+    from locus.experiment.weights import load_scorer as load_scorer
     from locus.explorer import explore as explore
-    from locus.layout import Layout as Layout
-    from locus.layout import Pose as Pose
-    from locus.location import locate as locate
-    from locus.methods import load_scorer as load_scorer
-    from locus.observation import observe as observe
-    from locus.profiles import load_config as load_config
-    from locus.run import Run as Run
-    from locus.run import open_run as open_run
+    from locus.receiver.estimator import estimate as estimate
+    from locus.receiver.observation import observe as observe
+    from locus.room.layout import Layout as Layout
+    from locus.room.layout import Pose as Pose
+    from locus.settings.config import Config as Config
+    from locus.settings.config import EstimatorOptions as EstimatorOptions
+    from locus.settings.config import Radio as Radio
+    from locus.settings.config import Room as Room
+    from locus.settings.config import TwinOptions as TwinOptions
+    from locus.settings.profiles import load_config as load_config
     from locus.twin import Twin as Twin
     from locus.twin import make_twin as make_twin
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Config": "locus.config",
-    "EstimatorOptions": "locus.config",
-    "Layout": "locus.layout",
-    "Pose": "locus.layout",
-    "Radio": "locus.config",
-    "Room": "locus.config",
-    "Run": "locus.run",
+    "Config": "locus.settings.config",
+    "EstimatorOptions": "locus.settings.config",
+    "Layout": "locus.room.layout",
+    "Pose": "locus.room.layout",
+    "Radio": "locus.settings.config",
+    "Room": "locus.settings.config",
+    "Run": "locus.experiment.run",
     "Twin": "locus.twin",
-    "TwinOptions": "locus.config",
-    "estimate": "locus.estimator",
+    "TwinOptions": "locus.settings.config",
+    "estimate": "locus.receiver.estimator",
     "explore": "locus.explorer",
-    "load_config": "locus.profiles",
-    "load_scorer": "locus.methods",
-    "locate": "locus.location",
+    "load_config": "locus.settings.profiles",
+    "load_scorer": "locus.experiment.weights",
+    "locate": "locus.capture.locate",
     "make_twin": "locus.twin",
-    "observe": "locus.observation",
-    "open_run": "locus.run",
+    "observe": "locus.receiver.observation",
+    "open_run": "locus.experiment.run",
 }
 
 __all__ = list(_HOMES)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import locus
-from locus.config import BACKENDS
-from locus.profiles import parse_changes, parse_over, profiles
+from locus.settings.config import BACKENDS
+from locus.settings.profiles import parse_changes, parse_over, profiles
 
 if TYPE_CHECKING:
-    from locus.steps import Step
+    from locus.experiment.steps import Step
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -190,7 +190,7 @@ def _add_locate(parser: argparse.ArgumentParser) -> None:
 
 def _call(options: argparse.Namespace) -> int:
     if options.command == "doctor":
-        from locus import doctor
+        from locus.experiment import doctor
 
         return doctor.main()
     if options.command == "reproduce":
@@ -200,14 +200,14 @@ def _call(options: argparse.Namespace) -> int:
     if options.command == "sensitivity":
         return _sensitivity(options)
     if options.command == "runs":
-        from locus import runs
+        from locus.book import runs
 
         print(runs.remove_run(options.remove) if options.remove else "\n".join(runs.list_runs()))
         return 0
     if options.command == "settings":
-        from locus import settings
+        from locus.settings import listing
 
-        print("\n".join(settings.lines(locus.open_run(options.profile, parse_changes(options.set)).config)))
+        print("\n".join(listing.lines(locus.open_run(options.profile, parse_changes(options.set)).config)))
         return 0
     if options.command in ("build", "observe"):
         return _build(options)
@@ -215,29 +215,31 @@ def _call(options: argparse.Namespace) -> int:
         return _locate(options)
     if options.command in ("train", "evaluate"):
         return _train(options) if options.command == "train" else _evaluate(options)
-    from locus import book
+    from locus.book import build
 
     run, address = locus.open_run(options.run), options.repository or None
-    index = book.build(run, options.out, address, options.branch, force=options.force)
+    index = build.build(run, options.out, address, options.branch, force=options.force)
     print(f"Open {index}")
     return 0
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from locus import pipeline
+    from locus.book import reproduce
 
     run = locus.open_run(options.profile, parse_changes(options.set), options.run)
     if options.dry_run:
-        for line in pipeline.dry_run(run, options.only, force=options.force, num_workers=options.workers):
+        for line in reproduce.dry_run(run, options.only, force=options.force, num_workers=options.workers):
             print(line)
         return 0
-    pipeline.reproduce(run, options.only, force=options.force, num_workers=options.workers, scheduler=options.scheduler)
-    print("\n".join(pipeline.closing(run)))
+    reproduce.reproduce(
+        run, options.only, force=options.force, num_workers=options.workers, scheduler=options.scheduler
+    )
+    print("\n".join(reproduce.closing(run)))
     return 0
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from locus import sweep
+    from locus.experiment import sweep
 
     over = parse_over(options.over)
     table = sweep.sweep(
@@ -255,8 +257,8 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _sensitivity(options: argparse.Namespace) -> int:
-    from locus import cluster
-    from locus.sensitivity import Sensitivity
+    from locus.experiment import cluster
+    from locus.experiment.sensitivity import Sensitivity
 
     sensitivity = Sensitivity(locus.open_run("paper"))
     if sensitivity.fresh():
@@ -269,8 +271,8 @@ def _sensitivity(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from locus import steps
-    from locus.methods import METHODS
+    from locus.experiment import steps
+    from locus.score.weight_files import METHODS
 
     run = locus.open_run(options.profile, parse_changes(options.set), options.run)
     targets = [steps.weights_step(run, name) for name in options.methods or METHODS]
@@ -281,9 +283,9 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from locus import steps
-    from locus.evaluation import EVALUATIONS, Rows, print_table
-    from locus.methods import METHODS, check_method
+    from locus.experiment import steps
+    from locus.experiment.evaluation import EVALUATIONS, Rows, print_table
+    from locus.score.weight_files import METHODS, check_method
 
     run = locus.open_run(options.profile, parse_changes(options.set), options.run)
     for name in options.method:
@@ -301,10 +303,11 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 def _make(run: locus.Run, targets: list[Step], options: argparse.Namespace) -> dict[str, float]:
     """Make what is due of a run, after saying what that is; returns the seconds that each step took."""
-    from locus import pipeline, report, steps
+    from locus.book import reproduce
+    from locus.experiment import report, steps
 
     def announce(due: list[Step]) -> None:
-        lines, total = pipeline.plan(run, due, options.workers)
+        lines, total = reproduce.plan(run, due, options.workers)
         if due:
             print(*lines.values(), f"{run.name}: {len(due)} steps to make, {total}", sep="\n", flush=True)
 
@@ -313,19 +316,21 @@ def _make(run: locus.Run, targets: list[Step], options: argparse.Namespace) -> d
 
 
 def _build(options: argparse.Namespace) -> int:
-    from locus import dataset, store
+    from locus.experiment import libraries, store
 
     changes = parse_changes(options.set)
     if options.twin:
         changes |= {"twin.train": options.twin, "twin.evaluation": options.twin}
     run = locus.open_run(options.profile, changes)
     if options.command == "observe":
-        store.build([dataset.Observations(run, split) for split in options.splits], options.workers, options.scheduler)
+        store.build(
+            [libraries.Observations(run, split) for split in options.splits], options.workers, options.scheduler
+        )
         return 0
-    libraries = [dataset.Library(run, split) for split in options.splits]
+    wanted = [libraries.Library(run, split) for split in options.splits]
     if options.dry_run:
         workers = options.workers or os.cpu_count() or 1
-        for library in libraries:
+        for library in wanted:
             minutes = library.estimate_seconds(workers) / 60
             print(
                 f"{library.split} of run {run.name}: {len(library.todo())} of {library.num_blocks} blocks to do, "
@@ -333,32 +338,32 @@ def _build(options: argparse.Namespace) -> int:
             )
         return 0
     run.save()
-    store.build(libraries, options.workers, options.scheduler)
+    store.build(wanted, options.workers, options.scheduler)
     return 0
 
 
 def _locate(options: argparse.Namespace) -> int:
     import numpy as np
 
-    from locus import capture, location
+    from locus.capture import files, locate
 
-    pose = capture.parse_pose(options.pose)
-    capture.check_output(options.out, (".nc",))
+    pose = files.parse_pose(options.pose)
+    files.check_output(options.out, (".nc",))
     if options.figure:
-        capture.check_output(options.figure, capture.FIGURE_SUFFIXES)
-    layout, iq = capture.read_layout(options.room), capture.read_iq(options.iq)
-    radio = capture.read_radio(options.radio) if options.radio else None
+        files.check_output(options.figure, files.FIGURE_SUFFIXES)
+    layout, iq = files.read_layout(options.room), files.read_iq(options.iq)
+    radio = files.read_radio(options.radio) if options.radio else None
     if options.candidates is None:
-        candidates = location.grid_candidates(layout, pose, options.grid)
+        candidates = locate.grid_candidates(layout, pose, options.grid)
     else:
-        candidates = location.random_candidates(layout, pose, options.candidates, np.random.default_rng(0))
+        candidates = locate.random_candidates(layout, pose, options.candidates, np.random.default_rng(0))
     choice = {"weights": options.run, "method": options.method, "twin": options.twin}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         data = locus.locate(layout, pose, iq, candidates, radio=radio, noise_power=options.noise_power, **choice)
     for warning in caught:
         print(f"locus locate: warning: {warning.message}", file=sys.stderr)
-    capture.save(data, options.out, options.figure)
-    print("\n".join(location.words(data)))
+    files.save(data, options.out, options.figure)
+    print("\n".join(locate.words(data)))
     print("Written to", *(path for path in (options.out, options.figure) if path))
     return 0

@@ -39,9 +39,9 @@ import pandas as pd
 from myst_nb import glue
 
 import locus
-from locus import figures
-from locus.groups import draw
-from locus.twin.compare import compare_on_random_rooms, time_group
+from locus.book.figures import stage_figures
+from locus.experiment.case import draw
+from locus.experiment.twin_agreement import compare_on_random_rooms, time_group
 
 config = locus.open_run(run).config
 plt.rcParams["figure.dpi"] = 150
@@ -61,7 +61,7 @@ plt.rcParams["figure.dpi"] = 150
 
 # %% mystnb={"image": {"alt": "Plan of a random room with three obstacles, the receiver with its heading, and 500 candidate positions"}} tags=["hide-input"]
 layout, pose, candidates = draw(config, "test", 0)
-figure = figures.room_figure(layout, pose, candidates)
+figure = stage_figures.room_figure(layout, pose, candidates)
 # %% [markdown]
 # *The receiver's arrow is the broadside of its array: it hears best along it. The first room that the seed gives, whatever it shows.*
 #
@@ -88,11 +88,11 @@ figure = figures.room_figure(layout, pose, candidates)
 twins = {name: locus.make_twin(name, config.radio, config.twin) for name in ("image", "sionna")}
 paths = {name: twin.trace(layout, pose, candidates) for name, twin in twins.items()}
 candidate = int((paths["image"].valid.sum("path") >= 6).argmax("candidate"))
-figures.path_table(paths["image"].isel(candidate=candidate, path=slice(6)))
+stage_figures.path_table(paths["image"].isel(candidate=candidate, path=slice(6)))
 
 # %% mystnb={"image": {"alt": "Left: rays from one candidate to the receiver, found by both twins. Right: angle of arrival against SNR of the same paths"}} tags=["hide-input"]
 one = {f"{name} twin": data.isel(candidate=candidate) for name, data in paths.items()}
-figure = figures.ray_figure(layout, pose, one)
+figure = stage_figures.ray_figure(layout, pose, one)
 # %% [markdown]
 # *Left: every ray leaves each wall at the angle at which it met it. Right: a circle with a cross in it is a path that both twins
 # found, at the same angle and strength. Colours count bounces, in both panels. Paths from behind the array (beyond 90 degrees) are up to 30 dB weaker: the element that
@@ -109,7 +109,7 @@ grid = locus.make_twin("image", config.radio, uncut).trace(layout, pose, layout.
 strongest = grid.snr_db.isel(path=0).where(grid.valid.isel(path=0))
 strongest = strongest.assign_attrs(units="dB", long_name="SNR of the strongest path")
 count = grid.valid.sum("path").assign_attrs(units="1", long_name="number of paths")
-figure = figures.map_figure(layout, pose, [strongest, count], ["viridis", "cividis"])
+figure = stage_figures.map_figure(layout, pose, [strongest, count], ["viridis", "cividis"])
 # %% tags=["remove-cell"]
 glue("noise_dbm", config.radio.noise_power_dbm, display=False)
 glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
@@ -176,15 +176,16 @@ from dataclasses import replace
 
 from ipywidgets import interact
 
-from locus import figures, groups
+from locus.book.figures import stage_figures
+from locus.experiment import case
 
 
 def explore(room: int = 0, candidate: int = 7, depth: int = 3):
     config = locus.open_run(run).config
     twin = locus.make_twin("image", config.radio, replace(config.twin, max_depth=depth))
-    group = groups.draw(config, "train", room)
+    group = case.draw(config, "train", room)
     paths = twin.trace(*group).isel(candidate=candidate)
-    return figures.ray_figure(group.layout, group.pose, {"image": paths, "again": paths})
+    return stage_figures.ray_figure(group.layout, group.pose, {"image": paths, "again": paths})
 
 
 interact(explore, room=(0, 30), candidate=(0, 49), depth=(0, 4))

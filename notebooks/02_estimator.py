@@ -41,9 +41,10 @@ import numpy as np
 from myst_nb import glue
 
 import locus
-from locus import figures
-from locus.bounds import error_against_snr
-from locus.dataset import make_snapshots, strongest_pairs, trace_group
+from locus.book.figures import stage_figures
+from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.libraries import strongest_pairs
+from locus.receiver.crlb import error_against_snr
 
 config = locus.open_run(run).config
 radio = config.radio
@@ -70,7 +71,7 @@ strength = paths.snr_db.isel(path=0)[snapshots.truth.values]
 chosen = snapshots.isel(snapshot=int(strength.values.argmax()))
 truth = paths.isel(candidate=int(chosen.truth))
 observed = locus.estimate(chosen, config.estimator)
-figure = figures.snapshot_figure(chosen, truth, observed)
+figure = stage_figures.snapshot_figure(chosen, truth, observed)
 
 # %% [markdown]
 # *Left: the samples, as a receiver sees them: nothing to see. Right: the same after correlation with the pilot and the array. Each path
@@ -108,7 +109,7 @@ figure = figures.snapshot_figure(chosen, truth, observed)
 # than noise would (its threshold follows from the false-alarm rate) ends the search.
 
 # %%
-figures.path_table(observed)
+stage_figures.path_table(observed)
 
 # %% [markdown]
 # ## As good as it can be
@@ -119,7 +120,7 @@ figures.path_table(observed)
 curve = error_against_snr(
     radio, config.estimator, np.arange(-30.0, 21.0, 2.5), np.radians(20.0), num_trials, config.seed
 )
-figure = figures.error_figure(curve)
+figure = stage_figures.error_figure(curve)
 
 # %% tags=["remove-cell"]
 high = curve.sel(snr_db=slice(-10, None))
@@ -146,7 +147,7 @@ glue("detected_high", 100 * float(detected.sel(snr_db=-15.0)), display=False)
 
 # %% mystnb={"image": {"alt": "Estimated against traced angle and SNR of the strongest path over many rooms"}} tags=["hide-input"]
 pairs = strongest_pairs(config, "test", config.estimator_check.num_layouts)
-figure = figures.pairs_figure(pairs)
+figure = stage_figures.pairs_figure(pairs)
 
 # %% tags=["remove-cell"]
 found = pairs.where(pairs.valid, drop=True)
@@ -169,7 +170,7 @@ glue("folded_within", 100 * float((error < np.radians(2)).mean()), display=False
 # The phases along a linear array depend on $\sin\theta$ alone. A wave from $\theta$ and one from $180° - \theta$ are the same to it:
 
 # %% mystnb={"image": {"alt": "A linear array with two waves from mirrored directions that give the same phases"}} tags=["hide-input"]
-figure = figures.ambiguity_figure(np.radians(35.0), radio.num_antennas)
+figure = stage_figures.ambiguity_figure(np.radians(35.0), radio.num_antennas)
 
 # %% [markdown]
 # *Two waves, from the front and from its mirror image behind the array, reach each antenna with the same phase. The estimator says
@@ -189,7 +190,7 @@ def explore(tx_power_dbm: float = 20.0, num_paths: int = 6, snapshot: int = 0):
     paths = trace_group(replace(config, radio=radio), "test", 0)
     one = make_snapshots(replace(config, radio=radio), "test", 0, paths).isel(snapshot=snapshot)
     observed = locus.estimate(one, replace(config.estimator, num_paths=num_paths), radio)
-    return figures.snapshot_figure(one, paths.isel(candidate=int(one.truth)), observed)
+    return stage_figures.snapshot_figure(one, paths.isel(candidate=int(one.truth)), observed)
 
 
 interact(explore, tx_power_dbm=(-20.0, 40.0), num_paths=(1, 10), snapshot=(0, 4))

@@ -55,11 +55,12 @@ import torch
 from myst_nb import glue
 
 import locus
-from locus import metrics, score_figures, studies
-from locus.dataset import make_snapshots, trace_group
-from locus.evaluation import Rows
-from locus.groups import draw
-from locus.methods import load_scorer
+from locus.book.figures import score_figures
+from locus.book.studies import score_behaviour
+from locus.experiment.case import draw, make_snapshots, trace_group
+from locus.experiment.evaluation import Rows
+from locus.experiment.weights import load_scorer
+from locus.judge import metrics
 
 this_run = locus.open_run(run)
 config = this_run.config
@@ -89,7 +90,7 @@ observed = locus.estimate(snapshots, config.estimator)
 truth = snapshots.truth.values
 by_strength = np.argsort(paths.snr_db.isel(path=0).values[truth])
 strongest = int(by_strength[-1])
-score = studies.scores(scorer, paths, observed)[strongest]
+score = score_behaviour.scores(scorer, paths, observed)[strongest]
 ranked = [int(candidate) for candidate in np.argsort(-score) if candidate != truth[strongest]]
 place = np.stack([paths.x, paths.y], axis=1)
 shown = {"true candidate": truth[strongest], "best wrong one": ranked[0], "middling one": ranked[len(ranked) // 2]}
@@ -183,7 +184,7 @@ glue("num_snapshots", num_snapshots, display=False)
 # %% mystnb={"image": {"alt": "Four posterior maps of the same room, for snapshots from strong to weak, with receiver, transmitter and obstacles"}} tags=["hide-input"]
 count = len(truth)
 four = by_strength[[-1, count // 2, count // 3, 0]]
-grid = studies.trace_points(config, "test", room, layout.grid(101))
+grid = score_behaviour.trace_points(config, "test", room, layout.grid(101))
 log_maps = scorer.log_posterior(grid, observed.isel(snapshot=four))
 found = observed.valid.sum("path").values
 titles = [f"{paths.snr_db.values[truth[s], 0]:.0f} dB, paths found: {found[s]}" for s in four]
@@ -192,7 +193,7 @@ figure = score_figures.posterior_figure(layout, pose, maps, [tuple(place[truth[s
 
 # %% tags=["remove-cell"]
 for name, snapshot, value in zip(("strong", "middling", "weak", "weakest"), four, log_maps, strict=True):
-    areas = studies.islands(value, config.room.size / 100)
+    areas = score_behaviour.islands(value, config.room.size / 100)
     glue(f"{name}_islands", len(areas), display=False)
     glue(f"{name}_area", float(sum(areas)), display=False)
     glue(f"{name}_found", int(found[snapshot]), display=False)
@@ -263,12 +264,12 @@ glue("free_area", float(layout.free_space.area), display=False)
 
 # %% mystnb={"image": {"alt": "Left: error of the log normalising constant against the number of candidates. Right: adjusted loss against the number of candidates, with its lower bound"}} tags=["hide-input"]
 rng = np.random.default_rng(config.seed)
-pool = studies.trace_points(config, "test", room, layout.sample(num_pool, rng))
+pool = score_behaviour.trace_points(config, "test", room, layout.sample(num_pool, rng))
 three = four[:3]
-pool_scores = studies.scores(scorer, pool, observed.isel(snapshot=three))
-true_scores = studies.scores(scorer, paths, observed)[three, truth[three]]
+pool_scores = score_behaviour.scores(scorer, pool, observed.isel(snapshot=three))
+true_scores = score_behaviour.scores(scorer, paths, observed)[three, truth[three]]
 sizes = [10, 20, 50, 100, 200, 500, 1000, 2000]
-study = studies.sampled_normaliser(pool_scores, true_scores, sizes, rng)
+study = score_behaviour.sampled_normaliser(pool_scores, true_scores, sizes, rng)
 figure = score_figures.normaliser_figure(study, ["A", "B", "C"])
 
 # %% tags=["remove-cell"]
@@ -295,7 +296,7 @@ for number, name in enumerate(("strong", "middling", "weak")):
 # uniform guess.
 
 # %% mystnb={"image": {"alt": "Training and validation loss of LOCUS-DT against the epoch"}} tags=["hide-input"]
-curves = studies.learning_curves(this_run, ["locus_dt"])
+curves = score_behaviour.learning_curves(this_run, ["locus_dt"])
 figure = score_figures.learning_figure({"": curves})
 
 # %% tags=["remove-cell"]
@@ -346,7 +347,7 @@ glue("test_snapshots", int(summary.num_snapshots), display=False)
 # %%
 own = config.estimator.false_alarm
 rates = sorted({0.001, 0.01, 0.1, 0.6, own})
-again = studies.false_alarm_rows(config, scorer, rates, min(num_rooms, config.training.num_test_layouts))
+again = score_behaviour.false_alarm_rows(config, scorer, rates, min(num_rooms, config.training.num_test_layouts))
 losses = metrics.summary(again, config.training.num_candidates, np.random.default_rng(config.seed))
 table = score_figures.summary_table(losses, {f"{rate:g}": f"{100 * rate:g} %" for rate in rates})[["L [nat]"]]
 differences = [metrics.paired(again, f"{rate:g}", f"{own:g}", np.random.default_rng(config.seed)) for rate in rates]
@@ -381,7 +382,7 @@ def explore(room: int = 1, snapshot: int = 0, points: int = 41):
     layout, pose, _ = draw(config, "test", room)
     paths = trace_group(config, "test", room)
     one = make_snapshots(config, "test", room, paths).isel(snapshot=snapshot)
-    grid = studies.trace_points(config, "test", room, layout.grid(points))
+    grid = score_behaviour.trace_points(config, "test", room, layout.grid(points))
     posterior = load_scorer(run).log_posterior(grid, locus.estimate(one, config.estimator))
     true = paths.isel(candidate=int(one.truth))
     where = [(float(true.x), float(true.y))]

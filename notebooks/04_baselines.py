@@ -54,12 +54,15 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import locus
-from locus import metrics, paper, score_figures, studies
-from locus.dataset import make_snapshots, trace_group
-from locus.evaluation import Rows
-from locus.groups import draw
-from locus.methods import METHODS, TITLES, load_scorer
-from locus.table import Table
+from locus.book import paper
+from locus.book.figures import score_figures
+from locus.book.studies import score_behaviour
+from locus.experiment.case import draw, make_snapshots, trace_group
+from locus.experiment.evaluation import Rows
+from locus.experiment.table import Table
+from locus.experiment.weights import load_scorer
+from locus.judge import metrics
+from locus.score.weight_files import METHODS, TITLES
 
 this_run = locus.open_run(run)
 config = this_run.config
@@ -122,7 +125,7 @@ observed = locus.estimate(snapshots, config.estimator)
 truth = snapshots.truth.values
 by_strength = np.argsort(paths.snr_db.isel(path=0).values[truth])
 heard, faint = by_strength[len(truth) // 2], by_strength[len(truth) // 3]
-grid = studies.trace_points(config, "test", room, layout.grid(map_points))
+grid = score_behaviour.trace_points(config, "test", room, layout.grid(map_points))
 maps = {name: scorer.log_posterior(grid, observed) for name, scorer in scorers.items()}
 logs = {name: scorer.log_posterior(paths, observed).values for name, scorer in scorers.items()}
 gains = {name: np.exp(log[range(len(truth)), truth]) * log.shape[1] for name, log in logs.items()}
@@ -150,7 +153,7 @@ figure = draw_four(faint)
 step = config.room.size / (map_points - 1)
 for name in METHODS:
     for kind, snapshot in (("heard", heard), ("faint", faint)):
-        areas = studies.islands(maps[name][snapshot], step)
+        areas = score_behaviour.islands(maps[name][snapshot], step)
         glue(f"{name}_{kind}_area", float(sum(areas)), display=False)
         glue(f"{name}_{kind}_islands", len(areas), display=False)
         glue(f"{name}_{kind}_gain", float(gains[name][snapshot]), display=False)
@@ -173,7 +176,7 @@ glue("free_area", float(layout.free_space.area), display=False)
 # %% mystnb={"image": {"alt": "Training and validation losses of the three baselines in both encodings against the epoch"}} tags=["hide-input"]
 baselines = [name for name in METHODS if name != "locus_dt"]
 curves = {
-    encoding: studies.learning_curves(this_run, [f"{name}.{encoding}" for name in baselines])
+    encoding: score_behaviour.learning_curves(this_run, [f"{name}.{encoding}" for name in baselines])
     for encoding in ("plain", "turned")
 }
 figure = score_figures.learning_figure(curves)
@@ -254,7 +257,7 @@ def explore(method: str = "gmm_cart", room: int = 1, snapshot: int = 0):
     layout, pose, _ = draw(config, "test", room)
     paths = trace_group(config, "test", room)
     one = make_snapshots(config, "test", room, paths).isel(snapshot=snapshot)
-    grid = studies.trace_points(config, "test", room, layout.grid(41))
+    grid = score_behaviour.trace_points(config, "test", room, layout.grid(41))
     posterior = load_scorer(run, method).log_posterior(grid, locus.estimate(one, config.estimator))
     true = paths.isel(candidate=int(one.truth))
     where = [(float(true.x), float(true.y))]

@@ -60,13 +60,17 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import locus
-from locus import limit_checks, maps, methods, metrics, result_figures
-from locus.estimator import threshold
-from locus.evaluation import EVALUATIONS, LIMITS, Rows
-from locus.other_twin import OtherTwin
-from locus.paper import printed
-from locus.result_tables import compare, compare_frame, quantiles_frame, results_frame, strata_frame, with_interval
-from locus.table import TITLES, Table
+from locus.book.figures import result_figures
+from locus.book.paper import printed
+from locus.book.studies import limit_accuracy, posterior_maps
+from locus.book.tables import compare, compare_frame, quantiles_frame, results_frame, strata_frame, with_interval
+from locus.experiment.evaluation import EVALUATIONS, LIMITS, Rows
+from locus.experiment.other_twin import OtherTwin
+from locus.experiment.table import TITLES, Table
+from locus.experiment.weights import load_scorer
+from locus.judge import metrics
+from locus.receiver.estimator import threshold
+from locus.score import weight_files
 
 opened = locus.open_run(run)
 config = opened.config
@@ -134,9 +138,9 @@ glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "ev
 # differences on the same snapshots.
 
 # %% tags=["hide-input"]
-baselines = [name for name in methods.METHODS if name != "locus_dt"]
+baselines = [name for name in weight_files.METHODS if name != "locus_dt"]
 pairs = [("locus_dt", name) for name in baselines] + [
-    (name, "bayes_limit") for name in (*methods.METHODS, "blind_limit")
+    (name, "bayes_limit") for name in (*weight_files.METHODS, "blind_limit")
 ]
 pairs.append(("locus_dt", "blind_limit"))
 compared = {name: compare(rows[name], pairs) for name in ("random", "grid")}
@@ -181,8 +185,8 @@ for name in ("random", "grid"):
 # Eval Random and the first six snapshots of each, whatever they show. The twin traces a fine grid of places, and LOCUS-DT scores each of them.
 
 # %% mystnb={"image": {"alt": "Three rows of maps. In each row first the plan of a room with its receiver, then six posterior maps of LOCUS-DT with the true transmitter marked by a red star"}} tags=["hide-input"]
-twin = maps.evaluation_twin(config)
-tasks = [maps.make_task(opened, index, map_points, twin) for index in range(3)]
+twin = posterior_maps.evaluation_twin(config)
+tasks = [posterior_maps.make_task(opened, index, map_points, twin) for index in range(3)]
 figure = result_figures.tasks_figure(tasks)
 
 # %% [markdown]
@@ -301,15 +305,15 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
 # One such case, chosen by a rule: the lowest probability of the truth among the first 200 snapshots of Eval Random, or all if there are fewer.
 
 # %% mystnb={"image": {"alt": "Left: posterior map of the worst snapshot. Right: angle and SNR of the observed paths, of the true candidate's and of the most probable candidate's"}} tags=["hide-input"]
-row, group, snapshot = maps.worst(rows["random"], "locus_dt", 200)
-task = tasks[group] if group < len(tasks) else maps.make_task(opened, group, map_points, twin)
-on_list = methods.load_scorer(run).log_posterior(task.paths, task.observed.isel(snapshot=snapshot))
+row, group, snapshot = posterior_maps.worst(rows["random"], "locus_dt", 200)
+task = tasks[group] if group < len(tasks) else posterior_maps.make_task(opened, group, map_points, twin)
+on_list = load_scorer(run).log_posterior(task.paths, task.observed.isel(snapshot=snapshot))
 most_probable = int(on_list.argmax("candidate"))
 threshold_db = 10 * np.log10(threshold(config.estimator, config.radio))
 figure = result_figures.failure_figure(task, snapshot, most_probable, threshold_db)
 
 # %% tags=["hide-input"]
-maps.strongest(task, snapshot, most_probable)
+posterior_maps.strongest(task, snapshot, most_probable)
 
 # %% tags=["remove-cell"]
 truth = int(task.snapshots.truth[snapshot])
@@ -334,7 +338,7 @@ glue("threshold_snr", float(threshold_db), display=False)
 # that tells, by rule from the table above:
 
 # %% tags=["hide-input"]
-Markdown(maps.diagnosis(task, snapshot, most_probable, threshold_db))
+Markdown(posterior_maps.diagnosis(task, snapshot, most_probable, threshold_db))
 
 # %% [markdown]
 # ## The limit, and what it means
@@ -342,7 +346,7 @@ Markdown(maps.diagnosis(task, snapshot, most_probable, threshold_db))
 # Is the limit itself computed well? Its one numerical choice is the number of bins over which the unknown starting time is summed.
 
 # %% tags=["hide-input"]
-bins = limit_checks.convergence(config, 0, (256, 1024, 4096, 8192))
+bins = limit_accuracy.convergence(config, 0, (256, 1024, 4096, 8192))
 bins.to_series().round(4).rename("L of the Bayes limit [nat]").rename_axis("bins of the sync offset").to_frame()
 
 # %% tags=["remove-cell"]
@@ -359,7 +363,7 @@ glue("bins_enough", abs(float(bins.sel(num_bins=4096) - bins.sel(num_bins=8192))
 
 # %% mystnb={"image": {"alt": "Adjusted loss of LOCUS-DT, blind limit and Bayes limit against the distance of the transmitter from its candidate"}} tags=["hide-input"]
 distances = (0.0, 0.001, 0.005, 0.02, 0.1, 0.4)
-moved = limit_checks.moved(config, methods.load_scorer(run), num_moved_layouts, distances, np.random.default_rng(0))
+moved = limit_accuracy.moved(config, load_scorer(run), num_moved_layouts, distances, np.random.default_rng(0))
 figure = result_figures.moved_figure(moved)
 
 # %% tags=["remove-cell"]
@@ -394,11 +398,11 @@ from functools import cache
 
 from ipywidgets import interact
 
-task_of = cache(lambda room: maps.make_task(opened, room, map_points))
+task_of = cache(lambda room: posterior_maps.make_task(opened, room, map_points))
 
 
 def explore(room: int = 0, snapshot: int = 0, method: str = "locus_dt"):
     return result_figures.posterior_figure(task_of(room), method, snapshot)
 
 
-interact(explore, room=(0, 20), snapshot=(0, 5), method=[*methods.METHODS, "bayes_limit"])
+interact(explore, room=(0, 20), snapshot=(0, 5), method=[*weight_files.METHODS, "bayes_limit"])

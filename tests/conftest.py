@@ -14,7 +14,7 @@ import shapely
 
 import locus
 from locus.cli import main
-from locus.run import repository
+from locus.experiment.run import repository
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -15,19 +15,22 @@ from typing import NamedTuple
 
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from locus import llvm
+from locus.twin import llvm
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMERIC = [
-    f"tests/test_{name}.py"
+    f"tests/{name}.py"
     for name in (
-        *("agreement", "baselines", "estimator", "evaluation", "explorer", "features", "image", "layout", "limit"),
-        *("locate", "metrics", "mismatch", "observation", "robustness", "score", "sensitivity", "sionna", "studies"),
-        *("table", "train", "twin", "weights"),
+        *("room/test_errors", "room/test_layout", "twin/test_image", "twin/test_sionna", "twin/test_twin"),
+        *("receiver/test_estimator", "receiver/test_observation", "score/test_densities", "score/test_features"),
+        *("score/test_limits", "score/test_pairwise", "score/test_train", "judge/test_metrics"),
+        *("experiment/test_evaluation", "experiment/test_sensitivity", "experiment/test_table"),
+        *("experiment/test_twin_agreement", "experiment/test_weights", "experiment/test_wrong_twin"),
+        *("capture/test_locate", "explorer/test_parity", "book/test_score_behaviour"),
     )
 ]
 """Tests whose verdict may depend on rounding."""
-SLICE = ["tests/test_paper_run.py::test_the_witness_is_what_this_code_computes", "tests/test_train.py"]
+SLICE = ["tests/experiment/test_paper_run.py::test_the_witness_is_what_this_code_computes", "tests/score/test_train.py"]
 """Those of them that `make test` also runs in the plainest personality."""
 
 

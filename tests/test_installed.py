@@ -15,7 +15,7 @@ import pytest
 
 import locus
 from locus.cli import main
-from locus.run import repository
+from locus.experiment.run import repository
 
 PROGRAM = Path(__file__).with_name("installed_copy.py")
 ROOM = repository() / "book/_static/room.geojson"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from locus.run import repository
+from locus.experiment.run import repository
 
 BIN = Path(sys.executable).parent
 

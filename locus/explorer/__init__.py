@@ -1,7 +1,8 @@
 """The live explorer: a run's weights in, a page that draws the posterior while things are dragged out.
 
-The modules beside this file compute in the browser what :mod:`locus.twin.image`, :mod:`locus.observation`,
-:mod:`locus.estimator`, :mod:`locus.score`, :mod:`locus.baselines` and :mod:`locus.limit` compute here.
+The modules beside this file compute in the browser what :mod:`locus.twin.image`, :mod:`locus.receiver.observation`,
+:mod:`locus.receiver.estimator`, :mod:`locus.score.pairwise`, :mod:`locus.score.densities` and
+:mod:`locus.score.limits` compute here.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from typing import Any
 
 from shapely import Polygon
 
-from locus.checks import plain
-from locus.config import Radio
-from locus.layout import Layout
-from locus.materials import material_names, permittivity
-from locus.methods import METHODS, TITLES, load_scorer
-from locus.run import Run, open_run, write_text
-from locus.score import Method
+from locus.experiment.run import Run, open_run, write_text
+from locus.experiment.weights import load_scorer
+from locus.room.layout import Layout
+from locus.room.materials import material_names, permittivity
+from locus.score.method import Method
+from locus.score.weight_files import METHODS, TITLES
+from locus.settings.checks import plain
+from locus.settings.config import Radio
 
 HOME = Path(__file__).parent
 SETTINGS = "settings.json"

@@ -1,7 +1,7 @@
 /**
  * The baselines of Sec. III-C: observed features and the receiver's pose in, log densities of the candidates out.
  *
- * As in `locus/baselines.py`; what is the same for all candidates is left out, since it does not survive normalisation.
+ * As in `locus/score/densities.py`; what is the same for all candidates is left out, since it does not survive normalisation.
  */
 
 import { PER_PATH } from "./features.js";

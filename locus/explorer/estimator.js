@@ -1,4 +1,4 @@
-/** The online estimator: IQ samples in, the strongest paths that explain them out. A port of `locus/fit.py`. */
+/** The online estimator: IQ samples in, the strongest paths that explain them out. A port of `locus/receiver/fit.py`. */
 
 import { fft } from "./fft.js";
 import { despread } from "./observation.js";

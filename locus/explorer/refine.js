@@ -1,7 +1,7 @@
 /**
  * Levenberg-Marquardt on all paths of a snapshot together: a channel and a first guess in, the least-squares fit out.
  *
- * A port of `locus/kernels.py`. For path i the columns of the Jacobian are the derivatives by angle, by delay, and by
+ * A port of `locus/receiver/fit_cpu.py`. For path i the columns of the Jacobian are the derivatives by angle, by delay, and by
  * the real and the imaginary part of its gain: g A' F, g A F', A F and j A F, with an array factor A and a delay factor
  * F. It is never formed: its inner products are products of two small ones. Phases are counted from the middle of the
  * band and of the array.

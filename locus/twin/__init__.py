@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from locus.config import Radio, TwinOptions
+from locus.settings.config import Radio, TwinOptions
 from locus.twin.base import Twin
 
 __all__ = ["Twin", "make_twin"]
@@ -26,7 +26,7 @@ def make_twin(backend: str, radio: Radio | None = None, options: TwinOptions | N
 
         return ImageTwin(radio, options)
     if backend == "sionna":
-        from locus import llvm
+        from locus.twin import llvm
 
         llvm.require()
         from locus.twin.sionna import SionnaTwin

@@ -11,9 +11,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from locus.config import Radio, TwinOptions
-from locus.layout import MIN_DISTANCE, Layout, Pose, check_points
-from locus.materials import permittivity
+from locus.room.layout import MIN_DISTANCE, Layout, Pose, check_points
+from locus.room.materials import permittivity
+from locus.settings.config import Radio, TwinOptions
 
 RECIPE = 1
 

@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from locus.config import SPEED_OF_LIGHT, Radio, TwinOptions
-from locus.layout import Layout, Pose
-from locus.materials import permittivity
+from locus.room.layout import Layout, Pose
+from locus.room.materials import permittivity
+from locus.settings.config import SPEED_OF_LIGHT, Radio, TwinOptions
 from locus.twin.antenna import element_gain_db
 from locus.twin.base import PathArrays, Twin
 

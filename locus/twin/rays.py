@@ -13,8 +13,8 @@ import xarray as xr
 from numba import njit
 from numpy.typing import NDArray
 
-from locus.config import SPEED_OF_LIGHT
-from locus.layout import Layout
+from locus.room.layout import Layout
+from locus.settings.config import SPEED_OF_LIGHT
 
 # mypy: disable-error-code="no-untyped-def"
 

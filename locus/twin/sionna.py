@@ -23,8 +23,8 @@ import mitsuba as mi
 import numpy as np
 from numpy.typing import NDArray
 
-from locus.config import Radio, TwinOptions
-from locus.layout import Layout, Pose
+from locus.room.layout import Layout, Pose
+from locus.settings.config import Radio, TwinOptions
 from locus.twin.base import PathArrays, Twin
 
 _VARIANT = "llvm_ad_mono_polarized"

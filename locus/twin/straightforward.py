@@ -10,7 +10,7 @@ import numpy as np
 import sionna.rt as rt
 from numpy.typing import NDArray
 
-from locus.layout import Layout, Pose
+from locus.room.layout import Layout, Pose
 from locus.twin.base import PathArrays
 from locus.twin.sionna import SionnaTwin, make_scene
 

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 
 import locus
-from locus import pipeline
-from locus.chapters import Chapter, chapters
+from locus.book import reproduce
+from locus.book.chapters import Chapter, chapters
 
 
 def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
@@ -18,7 +18,7 @@ def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(tmp_path_factory.getbasetemp() / "chapters"))
         chapter = Chapter(locus.open_run("smoke"), *chapters(number))
-        pipeline.reproduce(chapter.run, number)
+        reproduce.reproduce(chapter.run, number)
         executed = chapter.path
     values = {}
     for cell in nbformat.read(executed, as_version=4).cells:

@@ -16,8 +16,9 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 import locus
-from locus import pipeline, steps
-from locus.chapters import BATCH_LEAVES_OUT, chapters
+from locus.book import reproduce
+from locus.book.chapters import BATCH_LEAVES_OUT, chapters
+from locus.experiment import steps
 
 mpl.use("Agg")
 
@@ -29,7 +30,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
         patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
         run = locus.open_run("smoke", {"twin.evaluation": "image"}, "interactive")
         run.save()
-        steps.make([need for source in chapters() for need in pipeline.chapter_step(run, source).needs])
+        steps.make([need for source in chapters() for need in reproduce.chapter_step(run, source).needs])
         yield run.name
 
 
@@ -75,8 +76,8 @@ def other_value(given: Any, default: Any) -> Any:
     return next(value for value in given if value != default)
 
 
-# The explorer is no widget; tests/book drives it in a browser
-SLIDERS = [source for source in chapters() if source.stem != "07_explorer"]
+# The explorer is no widget; tests/browser drives it in a browser
+SLIDERS = [source for source in chapters() if source.stem != "09_explorer"]
 
 
 @pytest.mark.parametrize("source", SLIDERS, ids=lambda path: path.stem)

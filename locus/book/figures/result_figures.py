@@ -1,0 +1,239 @@
+"""Figures of the results: posterior maps and measured rows in, matplotlib figures out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from locus.book.studies.posterior_maps import Task
+from locus.draw import draw_map, draw_receiver, draw_room, draw_transmitter
+from locus.experiment.table import TITLES
+
+# Okabe and Ito's colours and, for readers without colour, markers and lines
+STYLES: dict[str, dict[str, Any]] = {
+    "locus_dt": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    "gauss_cart": {"color": "#E69F00", "marker": "v", "linestyle": ":"},
+    "gauss_polar": {"color": "#CC79A7", "marker": "^", "linestyle": "-."},
+    "gmm_cart": {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    "blind_limit": {"color": "0.55", "marker": "D", "linestyle": (0, (6, 2))},
+    "bayes_limit": {"color": "black", "marker": "*", "linestyle": (0, (1, 1))},
+}
+_COLOUR_MAP, _FLOOR = "viridis", -10.0  # of maps, and the log posterior that is as dark as it gets
+_SMALL = 0.55  # size of markers in small panels
+
+
+def tasks_figure(tasks: Sequence[Task], num_snapshots: int = 6) -> Figure:
+    """The paper's Fig. 2: a row for each task; first the room, then LOCUS-DT's maps of its first snapshots."""
+    shape = (len(tasks), 1 + min(num_snapshots, tasks[0].num_snapshots))
+    figure, panels = plt.subplots(
+        *shape, figsize=(1.5 * shape[1], 1.62 * shape[0]), layout="constrained", squeeze=False
+    )
+    for number, (task, row) in enumerate(zip(tasks, panels, strict=True), 1):
+        draw_room(row[0], task.layout)
+        draw_receiver(row[0], task.pose, _SMALL)
+        _bare(row[0], ylabel=f"task {number}")
+        for snapshot, axes in enumerate(row[1:]):
+            mesh = draw_posterior(axes, task, "locus_dt", snapshot)
+            _bare(axes)
+    panels[0, 0].set_title("room", fontsize="medium")
+    for number, axes in enumerate(panels[0, 1:], 1):
+        axes.set_title(f"TX {number}", fontsize="medium")
+    _colour_bar(figure, mesh, panels)
+    return figure
+
+
+def methods_figure(task: Task, num_snapshots: int = 6) -> Figure:
+    """The paper's Fig. 3 for one task: a row for each method, a column for each snapshot."""
+    shape = (len(task.maps), min(num_snapshots, task.num_snapshots))
+    figure, panels = plt.subplots(
+        *shape, figsize=(1.5 * shape[1] + 0.3, 1.5 * shape[0] + 0.6), layout="constrained", squeeze=False
+    )
+    for name, row in zip(task.maps, panels, strict=True):
+        for snapshot, axes in enumerate(row):
+            mesh = draw_posterior(axes, task, name, snapshot)
+            _bare(axes, ylabel="" if snapshot else TITLES[name])
+    for number, axes in enumerate(panels[0], 1):
+        axes.set_title(f"TX {number}", fontsize="medium")
+    _colour_bar(figure, mesh, panels)
+    return figure
+
+
+def posterior_figure(task: Task, method: str, snapshot: int) -> Figure:
+    """One map, with its axes."""
+    figure, axes = plt.subplots(figsize=(6.2, 4.8), layout="constrained")
+    mesh = draw_posterior(axes, task, method, snapshot, scale=0.9)
+    axes.set_title(f"{TITLES[method]}, TX {snapshot + 1}")
+    figure.colorbar(mesh, ax=axes, label="relative log posterior [nat]", extend="min", shrink=0.9)
+    return figure
+
+
+def snapshots_figure(task: Task, num_snapshots: int = 3) -> Figure:
+    """LOCUS-DT's maps of the first snapshots of a task, side by side."""
+    figure, panels = plt.subplots(
+        1, num_snapshots, figsize=(3.6 * num_snapshots, 3.9), layout="constrained", sharey=True
+    )
+    for number, axes in enumerate(panels):
+        mesh = draw_posterior(axes, task, "locus_dt", number)
+        axes.set(title=f"transmitter {number + 1}", ylabel=axes.get_ylabel() if number == 0 else "")
+    figure.colorbar(mesh, ax=panels, label="relative log posterior [nat]", extend="min", shrink=0.8, aspect=30)
+    return figure
+
+
+def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: float = _SMALL) -> QuadMesh:
+    """Relative log posterior of one snapshot over the room, with receiver and true transmitter."""
+    # Ruled-out candidates are -inf, which would be left white like places that are not free
+    shown = task.maps[method].isel(snapshot=snapshot).clip(min=_FLOOR)
+    mesh = draw_map(axes, shown, cmap=_COLOUR_MAP, vmin=_FLOOR, vmax=0)
+    axes.fill(*task.layout.room.exterior.xy, color="0.85", zorder=0)  # too close to a wall to be free
+    draw_room(axes, task.layout)
+    draw_receiver(axes, task.pose, scale)
+    draw_transmitter(axes, *task.true_position(snapshot), scale)
+    return mesh
+
+
+def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
+    """By how much coverage, of each method as :func:`locus.judge.metrics.coverage` gives it, differs from its level."""
+    layout = ConstrainedLayoutEngine(w_pad=0.12)
+    figure, panels = plt.subplots(2, 3, figsize=(8.6, 5.0), layout=layout, sharex=True)
+    for (name, curve), axes in zip(curves.items(), panels.flat, strict=True):
+        nominal = 100 * curve.nominal
+        low, high, found = (100 * curve[part] - nominal for part in ("low", "high", "coverage"))
+        axes.fill_between(nominal, low, high, color="0.82", linewidth=0)
+        axes.axhline(0, color="0.4", linewidth=0.8)
+        axes.plot(nominal, found, color=STYLES[name]["color"], linewidth=2)
+        verdict = "in the band" if bool(curve.calibrated) else "leaves the band"
+        axes.set_title(f"{TITLES[name]}: {verdict}", fontsize="medium")
+        reach = 1.15 * float(max(abs(found).max(), high.max()))
+        axes.set(xlim=(0, 100), ylim=(-reach, reach), xticks=range(0, 101, 25))
+        axes.grid(alpha=0.3)
+    figure.supxlabel("nominal credible level [%]", fontsize="medium")
+    figure.supylabel("truths inside, less nominal [percentage points]", fontsize="medium")
+    return figure
+
+
+def use_figure(rows: xr.Dataset) -> Figure:
+    """Distributions over snapshots of the most probable candidate's error and of the 90 % set's area."""
+    figure, panels = plt.subplots(1, 2, figsize=(8.6, 4.0), layout="constrained", sharey=True)
+    labels = {"map_error": "error of the most probable candidate [m]", "area": "area of the smallest 90 % set [m²]"}
+    share = 100 * np.arange(1, rows.sizes["snapshot"] + 1) / rows.sizes["snapshot"]
+    for axes, (key, label) in zip(panels, labels.items(), strict=True):
+        ordered = {name: np.sort(rows[key].sel({"method": name}).values) for name in TITLES}
+        positive = min(values[values > 0].min(initial=np.inf) for values in ordered.values())
+        left = positive / 2 if key == "area" else max(0.1, positive / 2)
+        for name, values in ordered.items():
+            # Exact hits are at the left edge, where a logarithmic axis has no zero
+            style = {"color": STYLES[name]["color"], "linestyle": STYLES[name]["linestyle"], "linewidth": 1.8}
+            axes.step([left, *np.maximum(values, left)], [0, *share], where="post", label=TITLES[name], **style)
+        axes.set(xscale="log", xlabel=label, xlim=(left, None), ylim=(0, 100))
+        axes.axhline(50, color="0.6", linewidth=0.8, zorder=0)
+        axes.axhline(90, color="0.6", linewidth=0.8, zorder=0)
+        axes.grid(alpha=0.3, which="both", axis="x")
+    panels[0].set(ylabel="snapshots at most so [%]", yticks=[0, 25, 50, 75, 90, 100])
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=3, frameon=False, handlelength=3)
+    return figure
+
+
+def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
+    """Loss with intervals by kind of channel and by SNR of the strongest path, (bin, method) each."""
+    figure, panels = plt.subplots(2, 1, figsize=(8.2, 7.0), layout="constrained")
+    for axes, data, label in zip(panels, (strata, snr), ("simplest path", "SNR of the strongest path"), strict=True):
+        kept = data.isel(bin=np.flatnonzero(data.num_snapshots.values > 0))
+        centre = np.arange(kept.sizes["bin"])
+        for number, name in enumerate(TITLES):
+            one = kept.sel({"method": name})
+            place = centre + 0.11 * (number - (len(TITLES) - 1) / 2)
+            ends = np.nan_to_num(np.abs(np.stack([one.loss - one.loss_low, one.loss_high - one.loss])))
+            style = {"color": STYLES[name]["color"], "marker": STYLES[name]["marker"], "linestyle": "none"}
+            axes.errorbar(place, one.loss, yerr=ends, capsize=2.5, label=TITLES[name], **style)
+        names = [f"{name}\n({count})" for name, count in zip(kept.bin.values, kept.num_snapshots.values, strict=True)]
+        axes.set_xticks(centre, names)
+        axes.axhline(0, color="0.4", linewidth=0.8, zorder=0)
+        axes.set(xlabel=f"{label} (number of snapshots)", ylabel="adjusted loss [nat]")
+        axes.grid(alpha=0.3, axis="y")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: float) -> Figure:
+    """One snapshot: LOCUS-DT's map, and angle against SNR of observed paths, of the truth's and of a wrong guess's.
+
+    Args:
+        task: the group.
+        snapshot: which of its snapshots.
+        most_probable: the candidate of the group's list that LOCUS-DT prefers.
+        threshold_db: SNR below which the estimator takes a path for noise.
+    """
+    figure, (plan, stems) = plt.subplots(
+        1, 2, figsize=(9.0, 4.3), layout="constrained", gridspec_kw={"width_ratios": [1.35, 1]}
+    )
+    mesh = draw_posterior(plan, task, "locus_dt", snapshot, scale=0.9)
+    guess = task.paths.isel(candidate=most_probable)
+    plan.plot(float(guess.x), float(guess.y), "P", markersize=11, color="white", markeredgecolor="black", zorder=8)
+    figure.colorbar(mesh, ax=plan, label="relative log posterior [nat]", extend="min", shrink=0.85)
+    truth = task.paths.isel(candidate=int(task.snapshots.truth[snapshot]))
+    observed = task.observed.isel(snapshot=snapshot)
+    sets: tuple[tuple[xr.Dataset, str, dict[str, Any]], ...] = (
+        (observed, "observed", {"color": "black", "marker": "x", "markersize": 8, "markeredgewidth": 2}),
+        (truth, "twin, truth (star)", {"color": "#D00000", "marker": "o", "fillstyle": "none", "markersize": 8}),
+        (guess, "twin, most probable (plus)", {"color": "#009E73", "marker": "s", "fillstyle": "none"}),
+    )
+    num_paths, floor = observed.sizes["path"], -45.0
+    for data, name, style in sets:
+        label = name if bool(data.valid.any()) else f"{name}: nothing"
+        real = data.isel(path=np.flatnonzero(data.valid.values)[:num_paths])
+        height = np.maximum(real.snr_db.values, floor)
+        stems.vlines(np.degrees(real.aoa), floor, height, color=style["color"], linewidth=0.8, alpha=0.6)
+        stems.plot(np.degrees(real.aoa), height, linestyle="none", label=label, **style)
+    for edge in (-90, 90):
+        stems.axvline(edge, color="0.6", linestyle=":", linewidth=1)
+    stems.axhline(threshold_db, color="black", linestyle="--", linewidth=1, label="threshold")
+    stems.set(xlabel="angle of arrival [degrees]", ylabel="SNR per sample [dB]", xlim=(-180, 180))
+    stems.set_ylim(bottom=floor)
+    stems.set_xticks(range(-180, 181, 90))
+    figure.legend(*stems.get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
+    stems.grid(alpha=0.3)
+    return figure
+
+
+def moved_figure(moved: xr.Dataset) -> Figure:
+    """Loss of the limits and of LOCUS-DT against how far the transmitter is from its candidate, (distance, method)."""
+    figure, axes = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
+    place = np.arange(moved.sizes["distance"])
+    for number, name in enumerate(moved.method.values):
+        one = moved.sel({"method": name})
+        shift = place + 0.06 * (number - 1)
+        # By rank, an interval may leave out the mean of a few wild layouts
+        ends = np.nan_to_num(np.maximum(np.stack([one.loss - one.loss_low, one.loss_high - one.loss]), 0))
+        axes.errorbar(shift, one.loss, yerr=ends, capsize=3, label=TITLES[str(name)], linewidth=1.6, **STYLES[name])
+    axes.axhline(0, color="0.4", linewidth=0.8, zorder=0)
+    axes.set_yscale("symlog", linthresh=5)
+    ticks = [-5, 0, 5, 10, 100, 1000]
+    axes.set_yticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_ylim(-8, max(10.0, 2 * float(moved.loss_high.where(np.isfinite(moved.loss_high)).max())))
+    axes.set_xticks(place, [f"{1000 * distance:g} mm" for distance in moved.distance.values])
+    axes.set(xlabel="distance of the transmitter from its candidate", ylabel="adjusted loss [nat]")
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False, handlelength=3)
+    return figure
+
+
+def _bare(axes: Axes, ylabel: str = "") -> None:
+    """A small panel without ticks, framed by the room's own walls."""
+    axes.set(xlabel="", ylabel=ylabel, xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+    axes.patch.set_visible(False)  # an arrow may reach out of its panel
+
+
+def _colour_bar(figure: Figure, mesh: QuadMesh, panels: Any) -> None:
+    label = "relative log posterior [nat]"
+    figure.colorbar(mesh, ax=panels, label=label, extend="min", location="bottom", shrink=0.5, aspect=40, pad=0.02)

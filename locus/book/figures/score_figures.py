@@ -1,0 +1,222 @@
+"""Figures and tables of scores, posteriors and training: labelled data in, matplotlib figures and tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from locus.book.tables import with_interval
+from locus.draw import draw_map, draw_receiver, draw_room, draw_transmitter
+from locus.room.layout import Layout, Pose
+from locus.score.weight_files import TITLES
+from locus.settings.config import Training
+
+# Okabe and Ito's colours, told apart by colour-blind readers
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+_LINES = ("-", "--", ":")
+_DEPTH = 12.0  # nats below the maximum at which maps are cut
+
+
+def matching_figure(
+    observed: xr.Dataset, candidates: Mapping[str, xr.Dataset], snr_range: tuple[float, float]
+) -> Figure:
+    """Angle against SNR of observed paths (path), and of those that the twin predicts for candidates (path), by title.
+
+    Both stand on the lower end of ``snr_range``, below which the network sees no difference. Dotted: a path from
+    behind, mirrored to where a linear array hears it.
+    """
+    figure, panels = plt.subplots(
+        len(candidates), 1, figsize=(7.0, 2.1 * len(candidates)), layout="constrained", sharex=True, sharey=True
+    )
+    for axes, (title, paths) in zip(np.atleast_1d(panels), candidates.items(), strict=True):
+        _stems(axes, paths, snr_range, "twin", _COLOURS[0], "o", 9)
+        _stems(axes, observed, snr_range, "observation", _COLOURS[1], "x", 8)
+        axes.axvspan(-180, -90, color="0.93", zorder=0)
+        axes.axvspan(90, 180, color="0.93", zorder=0)
+        axes.set(xlim=(-180, 180), ylabel="SNR [dB]")
+        axes.set_xticks(range(-180, 181, 45))
+        axes.set_title(title, loc="left", fontsize="medium")
+        axes.grid(alpha=0.3)
+    highest = max(float(paths.snr_db.where(paths.valid).max()) for paths in (observed, *candidates.values()))
+    np.atleast_1d(panels)[0].set_ylim(snr_range[0], min(highest, snr_range[1]) + 4)
+    np.atleast_1d(panels)[-1].set_xlabel(
+        "angle of arrival [degrees]; grey: behind the array; dotted: mirrored to the front"
+    )
+    figure.legend(
+        *np.atleast_1d(panels)[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False
+    )
+    return figure
+
+
+def _stems(
+    axes: Axes, paths: xr.Dataset, snr_range: tuple[float, float], label: str, colour: str, marker: str, size: float
+) -> None:
+    real = paths.isel(path=paths.valid.values)
+    angle, level = np.degrees(real.aoa.values), np.clip(real.snr_db.values, *snr_range)
+    axes.vlines(angle, snr_range[0], level, color=colour, linewidth=1.4, alpha=0.7)
+    style: dict[str, Any] = {"linestyle": "none", "clip_on": False, "fillstyle": "none", "markeredgewidth": 1.8}
+    axes.plot(angle, level, marker, color=colour, markersize=size, label=label, **style)
+    behind = np.abs(angle) > 90
+    mirrored = np.sign(angle[behind]) * 180 - angle[behind]
+    if behind.any():
+        axes.vlines(mirrored, snr_range[0], level[behind], color=colour, linewidth=1.4, linestyle=":", alpha=0.7)
+
+
+def posterior_figure(
+    layout: Layout,
+    pose: Pose,
+    maps: Mapping[str, xr.DataArray],
+    transmitters: Sequence[tuple[float, float]],
+    num_columns: int = 2,
+) -> Figure:
+    """Log posteriors (candidate) on a grid, by title, each relative to its own maximum and all on one colour scale."""
+    num_rows = -(-len(maps) // num_columns)
+    figure, panels = plt.subplots(
+        num_rows,
+        num_columns,
+        figsize=(3.9 * num_columns, 3.75 * num_rows + 1.1),
+        layout="constrained",
+        squeeze=False,
+        sharex=True,
+        sharey=True,
+    )
+    for axes, (title, value), transmitter in zip(panels.flat, maps.items(), transmitters, strict=True):
+        mesh = draw_map(axes, value - value.max(), cmap="viridis", vmin=-_DEPTH, vmax=0)
+        draw_room(axes, layout)
+        draw_receiver(axes, pose)
+        draw_transmitter(axes, *transmitter)
+        axes.set_title(title, fontsize="medium")
+        axes.label_outer()
+    label = "log posterior relative to its maximum [nat]"
+    figure.colorbar(mesh, ax=panels, label=label, location="bottom", extend="min", shrink=0.7, aspect=35)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
+    return figure
+
+
+def normaliser_figure(study: xr.Dataset, labels: Sequence[str]) -> Figure:
+    """The errors that ``sampled_normaliser`` returns: one line and band per snapshot, named by ``labels``."""
+    figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.9), layout="constrained")
+    for axes, name in zip(panels, ("log_ratio", "loss"), strict=True):
+        for number, label in enumerate(labels):
+            value = study[name].isel(snapshot=number)
+            colour = _COLOURS[number]
+            axes.fill_between(
+                study["size"], value.sel(quantile=0.05), value.sel(quantile=0.95), color=colour, alpha=0.22, linewidth=0
+            )
+            axes.plot(study["size"], value.sel(quantile=0.5), _LINES[number % 3], color=colour, label=label)
+        axes.set_xscale("log")
+        axes.set_xticks([10, 100, 1000], ["10", "100", "1000"])
+        axes.set_xlabel("number of candidates")
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("log of mean over integral [nat]")
+    panels[1].set_ylabel("adjusted loss of the snapshot [nat]")
+    bound = panels[1].plot(study["size"], -np.log(study["size"]), color="0.3", linewidth=1.2, linestyle=(0, (1, 1)))
+    panels[1].legend(bound, ["least possible, -log N"], frameon=False, loc="lower left")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(labels), frameon=False)
+    return figure
+
+
+def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
+    """Losses (method, epoch) of trainings, one panel a title: validation solid, training dashed, dot: weights kept."""
+    figure, all_axes = plt.subplots(
+        1, len(panels), figsize=(max(6.0, 4.3 * len(panels)), 3.9), layout="constrained", squeeze=False, sharey=True
+    )
+    names = list(dict.fromkeys(str(name).partition(".")[0] for data in panels.values() for name in data.method.values))
+    for axes, (title, data) in zip(all_axes[0], panels.items(), strict=True):
+        for name in data.method.values:
+            one, colour = data.sel({"method": name}), _COLOURS[names.index(str(name).partition(".")[0])]
+            axes.plot(one.epoch, one.validation, color=colour)
+            axes.plot(one.epoch, one.train, color=colour, linestyle="--", linewidth=1.2)
+            best = int(one.best_epoch)
+            axes.plot(best, one.validation.sel(epoch=best), "o", color=colour, markeredgecolor="white", markersize=8)
+        if len(names) > 1:  # of one method the course of the loss is to be seen, not how far it is from a uniform guess
+            axes.axhline(0, color="0.4", linewidth=0.8)
+        axes.set(xlabel="epoch", title=title)
+        axes.grid(alpha=0.3)
+    all_axes[0, 0].set_ylabel("adjusted loss [nat]")
+    handles = [Line2D([], [], color=_COLOURS[i], linewidth=2.5, label=TITLES[name]) for i, name in enumerate(names)]
+    handles = handles if len(names) > 1 else []
+    handles += [
+        Line2D([], [], color="0.3", label="validation"),
+        Line2D([], [], color="0.3", linestyle="--", linewidth=1.2, label="training"),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def feature_table(twin: NDArray[np.float32], observation: NDArray[np.float32]) -> pd.DataFrame:
+    """The numbers of one candidate and one observation, (3 x path) each, a row a path."""
+    sides = {"twin": twin, "observation": observation}
+    names = ("cosine", "sine", "SNR, scaled")
+    columns = pd.MultiIndex.from_product([sides, names])
+    values = np.concatenate([np.reshape(side, (-1, len(names))) for side in sides.values()], axis=1)
+    return pd.DataFrame(values, pd.RangeIndex(1, len(values) + 1, name="path"), columns).round(3)
+
+
+def summary_table(summary: xr.Dataset, labels: Mapping[str, str]) -> pd.DataFrame:
+    """L, G and R of a :func:`locus.judge.metrics.summary` with their 95 % intervals, one row per label."""
+    rows = {}
+    for name, label in labels.items():
+        one = summary.sel({"method": name})
+        rows[label] = {
+            "L [nat]": interval_text(one, "loss"),
+            "G": interval_text(one, "gain", digits=1),
+            "R [%]": interval_text(one, "ratio", 100.0, 1),
+        }
+    return pd.DataFrame(rows).T
+
+
+def interval_text(data: xr.Dataset, name: str, scale: float = 1.0, digits: int = 2) -> str:
+    """A scalar of a Dataset and the ends of its interval, ``_low`` and ``_high``, to be read."""
+    return with_interval([scale * float(data[name + end]) for end in ("", "_low", "_high")], f".{digits}f")
+
+
+def comparison_table(summary: xr.Dataset, labels: Mapping[str, str], printed: xr.Dataset) -> pd.DataFrame:
+    """:func:`summary_table`, and beside it the loss and ratio that the paper prints for each method."""
+    table = summary_table(summary, labels)
+    for evaluation, title in (("random", "paper, Eval Random"), ("grid", "paper, Eval Grid")):
+        theirs = printed.sel({"evaluation": evaluation, "method": [name.partition(".")[0] for name in labels]})
+        pairs = zip(theirs.loss.values, theirs.ratio.values, strict=True)
+        table[f"{title}: L, R"] = [f"{loss:.2f}, {100 * ratio:.1f} %" for loss, ratio in pairs]
+    return table
+
+
+def fairness(table: xr.Dataset, curves: Mapping[str, xr.Dataset], printed: xr.Dataset, training: Training) -> str:
+    """Which baselines have a loss worse than the paper's by more than 0.1 nats, and where it comes from.
+
+    Args:
+        table: of the run, (method, evaluation), what :class:`locus.experiment.table.Table` opens.
+        curves: learning curves of all baselines, by encoding.
+        printed: what :func:`locus.book.paper.printed` returns.
+        training: sizes of the run.
+    """
+    verdict = "None of the three is worse than the paper's by more than 0.1 nats on either set:"
+    lines = []
+    for name in [name for name in TITLES if name != "locus_dt"]:
+        ends = []
+        for encoding, data in curves.items():
+            one = data.sel({"method": f"{name}.{encoding}"})
+            ends.append(one.sel(epoch=int(one.best_epoch)))
+        train = float(min(ends, key=lambda end: float(end.validation)).train)
+        text = f"- {TITLES[name]}:"
+        for key, title in (("random", "Eval Random"), ("grid", "Eval Grid")):
+            ours, theirs = (float(data.loss.sel({"method": name, "evaluation": key})) for data in (table, printed))
+            text += f" {title} {ours:.2f} (the paper: {theirs:.2f})."
+            if ours - theirs > 0.1:
+                verdict = "In this run not all of them are:"
+                text += (
+                    f" **Worse by {ours - theirs:.2f} nats**: it reaches {train:.2f} on rooms that it was trained "
+                    f"on (at most {training.num_epochs} epochs; the paper had 2000) and loses {ours - train:.2f} from "
+                    f"there to new rooms (trained on {training.num_layouts} rooms; the paper on 8000)."
+                )
+        lines.append(text)
+    return "\n".join([verdict, "", *lines])

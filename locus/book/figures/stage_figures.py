@@ -1,0 +1,208 @@
+"""Figures: labelled data in, matplotlib figures out.
+
+Everywhere the receiver is a blue marker with an arrow along its heading, the transmitter a red star, obstacles are
+outlined.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from locus.draw import RECEIVER, draw_map, draw_receiver, draw_room, draw_transmitter
+from locus.receiver.estimator import matched_filter
+from locus.room.layout import Layout, Pose
+from locus.settings.config import Radio
+from locus.twin.antenna import array_response
+from locus.twin.rays import ray_points
+
+# Okabe and Ito's colours, told apart by colour-blind readers: by number of bounces
+_ORDER_COLOURS = ("black", "#0072B2", "#D55E00", "#009E73")
+
+
+def room_figure(layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> Figure:
+    """The room, the receiver and the candidate positions."""
+    figure, axes = plt.subplots(figsize=(7.0, 5.2), layout="constrained")
+    draw_room(axes, layout)
+    axes.plot(*candidates.T, ".", color="0.45", markersize=3, label=f"{len(candidates)} candidates")
+    draw_receiver(axes, pose)
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    return figure
+
+
+def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figure:
+    """Paths of one candidate as two twins see them: rays in the room, and angle against SNR.
+
+    Args:
+        layout: the room.
+        pose: the receiver.
+        paths: two path sets of one candidate, (path), by the name to show; the first is drawn below the second.
+    """
+    figure, (room, stems) = plt.subplots(
+        1, 2, figsize=(8.6, 4.4), layout="constrained", gridspec_kw={"width_ratios": [1.05, 1]}
+    )
+    draw_room(room, layout)
+    styles: tuple[dict[str, Any], ...] = (
+        {"linewidth": 4.5, "alpha": 0.35},
+        {"linewidth": 1.2, "linestyle": (0, (5, 3))},
+    )
+    markers: tuple[dict[str, Any], ...] = (
+        {"marker": "o", "markersize": 11, "fillstyle": "none", "markeredgewidth": 1.5},
+        {"marker": "x", "markersize": 6, "markeredgewidth": 1.5},
+    )
+    for (name, data), style, marker in zip(paths.items(), styles, markers, strict=True):
+        rays = ray_points(layout, data.expand_dims("candidate"))[0]
+        for path in np.flatnonzero(data.valid):
+            colour = _ORDER_COLOURS[int(data.order[path]) % len(_ORDER_COLOURS)]
+            room.plot(*rays[path].T, color=colour, **style)
+            stems.plot(np.degrees(data.aoa[path]), data.snr_db[path], color=colour, linestyle="none", **marker)
+        stems.plot([], [], color="0.2", linestyle="none", label=name, **marker)
+    first = next(iter(paths.values()))
+    draw_transmitter(room, float(first.x), float(first.y))
+    draw_receiver(room, pose)
+    orders = sorted({int(order) for order in first.order.values[first.valid.values]})
+    names = ["line of sight", "1 bounce"] + [f"{n} bounces" for n in range(2, 20)]
+    lines = [
+        Line2D([], [], color=_ORDER_COLOURS[n % len(_ORDER_COLOURS)], linewidth=2.5, label=names[n]) for n in orders
+    ]
+    figure.legend(handles=lines, loc="outside upper left", ncols=4, frameon=False, handlelength=1.2, columnspacing=1)
+    figure.legend(*stems.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    stems.set(xlabel="angle of arrival [degrees]", ylabel="SNR per sample [dB]", xlim=(-180, 180))
+    stems.set_xticks(range(-180, 181, 60))
+    stems.grid(alpha=0.3)
+    return figure
+
+
+def map_figure(layout: Layout, pose: Pose, values: list[xr.DataArray], colour_maps: list[str]) -> Figure:
+    """Maps over a grid of candidates, one panel for each of ``values`` (candidate), labelled by its attributes."""
+    figure, panels = plt.subplots(
+        1, len(values), figsize=(4.4 * len(values), 3.6), layout="constrained", squeeze=False, sharey=True
+    )
+    for axes, value, colour_map in zip(panels[0], values, colour_maps, strict=True):
+        mesh = draw_map(axes, value, cmap=colour_map)
+        units = value.attrs.get("units", "1")
+        label = value.attrs["long_name"] + (f" [{units}]" if units != "1" else "")
+        figure.colorbar(mesh, ax=axes, label=label, shrink=0.9)
+        draw_room(axes, layout)
+        draw_receiver(axes, pose)
+    for axes in panels[0][1:]:
+        axes.set_ylabel("")
+    return figure
+
+
+def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Dataset) -> Figure:
+    """A snapshot (sample, antenna): its samples, and its matched filter with true and estimated paths (path)."""
+    radio = Radio(**json.loads(snapshot.attrs["radio"]))
+    figure, (raw, filtered) = plt.subplots(
+        1, 2, figsize=(8.6, 3.8), layout="constrained", gridspec_kw={"width_ratios": [1, 1.5]}
+    )
+    level = 10 * np.log10(np.abs(snapshot.iq.values) ** 2 / radio.noise_power)
+    mesh = raw.imshow(level.T, aspect="auto", origin="lower", cmap="viridis", vmin=-10, interpolation="nearest")
+    raw.set(xlabel="sample", ylabel="antenna")
+    figure.colorbar(mesh, ax=raw, label="power over noise [dB]", location="top")
+
+    sine, delay, surface = matched_filter(snapshot.iq.values, radio)
+    peak = surface.max()
+    mesh = filtered.pcolormesh(
+        1e9 * delay, sine, 10 * np.log10(surface).T, cmap="viridis", vmin=10 * np.log10(peak) - 40, rasterized=True
+    )
+    figure.colorbar(mesh, ax=filtered, label="matched filter over noise [dB]", location="top")
+    real = truth.isel(path=truth.valid.values)
+    seen = observed.isel(path=observed.valid.values)
+    late = (real.delay - float(snapshot.sync_offset)) % radio.period
+    style = {"linestyle": "none", "markeredgewidth": 1.6}
+    filtered.plot(
+        1e9 * late, np.sin(real.aoa), marker="o", markersize=11, color="white", fillstyle="none", label="true", **style
+    )
+    filtered.plot(
+        1e9 * seen.delay, np.sin(seen.aoa), marker="x", markersize=7, color="#FF6A3D", label="estimated", **style
+    )
+    filtered.legend(loc="best", labelcolor="white", facecolor="black", framealpha=0.5, fontsize="small")
+    filtered.set(xlabel="delay after the start of the snapshot [ns]", ylabel="sine of the angle", ylim=(-1, 1))
+    return figure
+
+
+def error_figure(curve: xr.Dataset) -> Figure:
+    """Errors of angle and delay against SNR (snr_db) with their bounds; shaded: where paths are missed."""
+    figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.4), layout="constrained")
+    scales = {"angle": (180 / np.pi, "error of the angle [degrees]"), "delay": (1e9, "error of the delay [ns]")}
+    for axes, (name, (scale, label)) in zip(panels, scales.items(), strict=True):
+        axes.semilogy(curve.snr_db, scale * curve[f"{name}_bound"], color="black", label="Cramér-Rao bound")
+        axes.semilogy(curve.snr_db, scale * curve[f"{name}_error"], "o", color="#0072B2", label="estimator")
+        axes.set(xlabel="SNR per sample and antenna [dB]", ylabel=label)
+        axes.grid(alpha=0.3)
+        share = axes.twinx()
+        share.fill_between(curve.snr_db, 100 * (1 - curve.detected), color="#D55E00", alpha=0.18, linewidth=0)
+        share.set(ylim=(0, 100), ylabel="snapshots without a path [%]")
+        axes.legend(frameon=False)
+    return figure
+
+
+def pairs_figure(pairs: xr.Dataset) -> Figure:
+    """Strongest estimated against strongest traced path of each snapshot (snapshot): angle and SNR."""
+    found = pairs.isel(snapshot=pairs.valid.values)
+    figure, (angle, snr) = plt.subplots(1, 2, figsize=(8.6, 3.8), layout="constrained")
+    angle.plot(np.degrees(found.true_aoa), np.degrees(found.aoa), ".", markersize=3, color="#0072B2", alpha=0.6)
+    angle.plot([-180, -90, 90, 180], [0, -90, 90, 0], color="black", linewidth=0.8, zorder=0)
+    angle.set(xlabel="traced angle [degrees]", ylabel="estimated angle [degrees]", xlim=(-180, 180), ylim=(-95, 95))
+    angle.set_xticks(range(-180, 181, 90))
+    snr.plot(found.true_snr_db, found.snr_db, ".", markersize=3, color="#0072B2", alpha=0.6)
+    ends = [pairs.attrs["threshold_db"] - 15, float(found.snr_db.max())]
+    snr.plot(ends, ends, color="black", linewidth=0.8, zorder=0)
+    snr.axhline(pairs.attrs["threshold_db"], color="#D55E00", linestyle="--", linewidth=1)
+    snr.set(xlabel="traced SNR [dB]", ylabel="estimated SNR [dB]", xlim=(ends[0], None))
+    for axes in (angle, snr):
+        axes.grid(alpha=0.3)
+    return figure
+
+
+def ambiguity_figure(aoa: float, num_antennas: int) -> Figure:
+    """A linear array, and wave fronts from an angle and from its mirror image, which it cannot tell apart."""
+    figure, (plan, phases) = plt.subplots(
+        1, 2, figsize=(8.6, 3.4), layout="constrained", gridspec_kw={"width_ratios": [1.2, 1]}
+    )
+    y = -np.arange(num_antennas) / 2  # antenna m at -m/2 wavelengths to the left of the heading
+    plan.plot(np.zeros(num_antennas), y, "o", color=RECEIVER, markersize=6, zorder=3)
+    for angle, colour, name in ((aoa, "#009E73", "from the front"), (np.pi - aoa, "#D55E00", "from behind")):
+        towards = np.array([np.cos(angle), np.sin(angle)])
+        along = np.array([-towards[1], towards[0]])
+        middle = np.array([0.0, y.mean()])
+        for distance in range(2, 6):
+            ends = middle + distance * towards + np.outer([-1.2, 1.2], along)
+            plan.plot(*ends.T, color=colour, linewidth=1.5)
+        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2}
+        plan.annotate("", middle + 0.6 * towards, middle + 5.6 * towards, arrowprops=arrow)
+        path = np.angle(array_response(angle, num_antennas))
+        marker = {"from the front": "o", "from behind": "x"}[name]
+        size = {"o": 10, "x": 7}[marker]
+        style = {"markersize": size, "fillstyle": "none", "markeredgewidth": 1.5}
+        phases.plot(np.degrees(path), marker, color=colour, label=name, **style)
+    arrow = {"arrowstyle": "-|>", "color": RECEIVER, "linewidth": 2.5}
+    plan.annotate("", (2.0, y.mean()), (0.0, y.mean()), arrowprops=arrow)
+    plan.text(2.1, y.mean(), "heading", color=RECEIVER, va="center")
+    plan.set(xlabel="x [wavelengths]", ylabel="y [wavelengths]", aspect="equal", xlim=(-6, 6))
+    phases.set(xlabel="antenna", ylabel="phase [degrees]", ylim=(-190, 190))
+    phases.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.15), ncols=2)
+    phases.grid(alpha=0.3)
+    return figure
+
+
+def path_table(paths: xr.Dataset) -> pd.DataFrame:
+    """The paths (path) of one candidate in units that people read."""
+    real = paths.isel(path=paths.valid.values)
+    columns = {
+        "angle [degrees]": np.degrees(real.aoa.values).round(1),
+        "delay [ns]": (1e9 * real.delay.values).round(1),
+        "SNR [dB]": real.snr_db.values.round(1),
+    }
+    if "order" in real:
+        columns["bounces"] = real.order.values
+    return pd.DataFrame(columns, index=pd.RangeIndex(1, real.sizes["path"] + 1, name="path"))

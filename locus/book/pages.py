@@ -1,0 +1,154 @@
+"""Pages that are written for every build: templates of ``book/templates`` and a run in, Markdown in ``book`` out."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import jinja2
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+import yaml
+
+import locus
+from locus.book import reading_page, scaling
+from locus.book.api import Module
+from locus.book.paper import printed
+from locus.book.tables import headline
+from locus.experiment import netcdf, report, sensitivity
+from locus.experiment.run import Run, repository, write_text
+from locus.experiment.weights import Weights
+from locus.judge import metrics
+from locus.score import weight_files
+from locus.score.pairwise import PairNetwork
+from locus.settings import units
+from locus.settings.profiles import load_config
+
+
+def write_pages(run: Run) -> None:
+    """Write every such page. The first and that of readings show the paper's run, whatever the chapters show."""
+    pages = {
+        "intro.md": intro(),
+        "reading_the_paper.md": readings(),
+        "api.md": api(),
+        "scaling_out.md": scaling.numbers(),
+        "status.md": status(run),
+    }
+    for name, values in pages.items():
+        write_text(repository() / "book" / name, render(name, values))
+
+
+def render(name: str, values: dict[str, Any]) -> str:
+    """A template, filled in; a value that it lacks is an error."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(repository() / "book" / "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"duration": units.duration, "count": units.count}
+    return environment.get_template(name).render(values)
+
+
+def intro() -> dict[str, Any]:
+    """The headline of the paper's run."""
+    table, config = _paper("table"), load_config("paper")
+    return {
+        "headline": headline(table, printed()),
+        "num_weights": sum(weights.numel() for weights in PairNetwork().parameters()),
+        "num_layouts": int(table.num_groups.sel(evaluation="random")),
+        "training_layouts": config.training.num_layouts,
+        "train_twin": config.twin.train,
+        "evaluation_twin": config.twin.evaluation.capitalize(),
+    }
+
+
+def readings() -> dict[str, Any]:
+    """Readings of the paper, how much each one matters, and where the paper's run differs; draws the figure, too."""
+    tests, data = _paper("snapshots_test"), _paper("sensitivity")
+    figure = reading_page.sensitivity_figure(data)
+    target = repository() / "book" / "_static" / "generated" / "sensitivity.png"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, dpi=150)
+    plt.close(figure)
+    encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
+    measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    return {
+        **reading_page.values(data),
+        **reading_page.differences(_paper("table"), printed(), encodings),
+        "negatives": reading_page.negatives(measured["negatives"]),
+        "missing_percent": measured["twin"]["straightforward"]["missing_percent"],
+        "sizes": load_config(sensitivity.PROFILE),
+        "paper_layouts": load_config("paper").training.num_layouts,
+        "room": load_config("paper").room,
+    }
+
+
+def _paper(name: str) -> xr.Dataset:
+    """A result of the paper's run, which comes with the repository."""
+    return netcdf.load(repository() / "data" / "paper" / "results" / f"{name}.nc")
+
+
+def api() -> dict[str, dict[str, str]]:
+    """Public names, and then modules, each with its description."""
+    root = repository()
+    found = {}
+    for path in sorted(root.glob("locus/**/*.py")):
+        name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        found[name] = Module(name, path)
+    homes = {name: next(module for module in found.values() if name in module.definitions) for name in locus.__all__}
+    return {
+        "names": {name: home.public(name) for name, home in homes.items()},
+        "modules": {name: module.text(locus.__all__) for name, module in found.items() if name != "locus"},
+    }
+
+
+def status(run: Run) -> dict[str, Any]:
+    """What the run's report says, and the settings that it was made with.
+
+    Raises:
+        FileNotFoundError: there is no report.
+    """
+    steps = report.read(run)["steps"]
+    if not steps:
+        raise FileNotFoundError(f"Expected report.json in run {run.name}, got none; `locus reproduce` writes it")
+    versions: dict[str, list[str]] = {}
+    for step in steps.values():
+        for name, version in step["versions"].items():
+            if version not in versions.setdefault(name, []):
+                versions[name].append(version)
+    machines = Counter((m["system"], m["cores"], m["memory_gib"]) for m in (step["machine"] for step in steps.values()))
+    return {
+        "run": run,
+        "steps": steps,
+        "versions": versions,
+        "machines": machines,
+        "trainings": trainings(run),
+        "settings": yaml.safe_dump(run.config.to_dict(), sort_keys=False).strip(),
+    }
+
+
+def trainings(run: Run) -> list[dict[str, Any]]:
+    """How each network of a run was trained, as the headers of its weights tell; a run of one chapter may have none."""
+    found = []
+    networks = {title: Weights(run, method) for method, title in weight_files.TITLES.items()}
+    networks[f"{weight_files.TITLES['locus_dt']}, with errors"] = Weights(run, "locus_dt", robust=True)
+    for title, weights in networks.items():
+        apart = len(weights.encodings) > 1
+        for encoding in weights.encodings if weights.path.is_file() else ():
+            training = weight_files.read_tensors(weights.path_of(encoding if apart else None))[1]["training"]
+            history = training["history"]
+            found.append(
+                {
+                    "network": f"{title}, {encoding}" if apart else title,
+                    "epochs": len(history["seconds"]),
+                    "kept": training["best_epoch"] + 1,
+                    "validation": min(history["validation"]),
+                    "reason": training["reason"],
+                    "seconds": sum(history["seconds"]),
+                }
+            )
+    return found

@@ -1,0 +1,122 @@
+"""The page `reading the paper`: readings and how much they matter in, rows for its template and a figure out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from locus.book.tables import with_interval
+from locus.experiment.sensitivity import Reading, readings
+from locus.experiment.table import TITLES
+
+
+def values(data: xr.Dataset) -> dict[str, Any]:
+    """What the template takes: readings, and the effect of each other value."""
+    return {
+        "readings": [{"reading": one, "rows": _rows(one, data)} for one in readings()],
+        "chosen": _percent(data.sel(variant="chosen: chosen"), "ratio"),
+        "num_seeds": data.sizes["seed"],
+        "lowest": _lowest(data),
+    }
+
+
+def sensitivity_figure(data: xr.Dataset) -> Figure:
+    """Change of R with its interval for every other value of every reading, and of each seed by itself."""
+    lines = [(one, label) for one in readings() for label in list(one.values)[1:]]
+    figure, axes = plt.subplots(figsize=(7.0, 0.27 * len(lines) + 1.0), layout="constrained")
+    for height, (reading, label) in enumerate(reversed(lines)):
+        row = 100 * data.sel(variant=f"{reading.name}: {label}")
+        change = float(row.ratio_difference)
+        ends = [[abs(change - float(row[f"ratio_difference{end}"]))] for end in ("_low", "_high")]
+        axes.errorbar(change, height, xerr=ends, fmt="o", color="#0072B2", capsize=3, markersize=5)
+        of_seeds = row.difference_of_seed * float(row.ratio_difference / row.difference)
+        axes.plot(of_seeds, np.full(row.sizes["seed"], height), "|", color="0.35", zorder=3)
+        if label == list(reading.values)[1]:
+            axes.axhline(height + 0.5, color="0.85", linewidth=0.8)
+    names = [f"{reading.title}: {label}" for reading, label in reversed(lines)]
+    axes.set_yticks(range(len(lines)), names, fontsize="small")
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set(xlabel="change of R [percentage points]", ylim=(-0.7, len(lines) - 0.3))
+    axes.grid(axis="x", alpha=0.3)
+    return figure
+
+
+def _rows(reading: Reading, data: xr.Dataset) -> list[dict[str, str]]:
+    found = {label: data.sel(variant=f"{reading.name}: {label}") for label in list(reading.values)[1:]}
+    return [
+        {"label": label, "ratio": _percent(row, "ratio"), "change": _percent(row, "ratio_difference")}
+        for label, row in found.items()
+    ]
+
+
+def _lowest(data: xr.Dataset) -> dict[str, str]:
+    """The reading, of those that the paper leaves open, that lowers R on Eval Random most."""
+    left_open = [
+        (reading, row)
+        for reading in readings()
+        if reading.setting and not reading.stated
+        for row in _rows(reading, data)
+    ]
+    reading, row = min(left_open, key=lambda pair: float(pair[1]["change"].split()[0]))
+    return {"title": reading.title, **row}
+
+
+def negatives(measured: dict[str, Any]) -> dict[str, Any]:
+    """Training with a few wrong candidates a step against training with all, as ``benchmarks/negatives.py`` measured.
+
+    ``few`` and ``all``, each with the means over seeds of ``loss`` on test rooms and of ``covered``, the shares of
+    truths in credible sets; ``gap`` and ``spread`` of these: how far the two are apart, and the seeds of one of them.
+    """
+    found: dict[str, Any] = {"levels": [round(100 * level) for level in measured["levels"]]}
+    shares = {}
+    for name, count in zip(("few", "all"), sorted((key for key in measured if key.isdigit()), key=int), strict=True):
+        shares[name] = 100 * np.array(measured[count]["coverage"])
+        found[name] = {
+            "count": count,
+            "loss": np.mean(measured[count]["test"]),
+            "covered": shares[name].mean(axis=0),
+            "num_seeds": len(shares[name]),
+        }
+    found["gap"] = np.abs(shares["few"].mean(axis=0) - shares["all"].mean(axis=0))
+    found["spread"] = np.max([np.ptp(one, axis=0) for one in shares.values()], axis=0)
+    return found
+
+
+def _percent(row: xr.Dataset, name: str) -> str:
+    form = "+.1f" if name.endswith("difference") else ".1f"
+    return with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
+
+
+def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset) -> dict[str, Any]:
+    """R of every method here and in the paper, as text.
+
+    Args:
+        table: the run's results, (method, evaluation).
+        printed: the paper's.
+        encodings: summary of the test split, (method), with the baselines in each encoding, like ``gmm_cart.plain``.
+    """
+
+    def here(method: str, evaluation: str) -> str:
+        return _percent(table.sel({"method": method, "evaluation": evaluation}), "ratio")
+
+    def there(method: str, evaluation: str) -> str:
+        return f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': evaluation})):.1f}"
+
+    methods = {
+        str(method): {
+            "title": TITLES[str(method)],
+            **{name: (here(method, name), there(method, name)) for name in ("grid", "random")},
+        }
+        for method in printed.method.values
+    }
+    for method in methods.keys() - {"locus_dt"}:
+        for kind in ("plain", "turned"):
+            methods[method][kind] = _percent(encodings.sel({"method": f"{method}.{kind}"}), "ratio")
+    own, theirs = (
+        100 * float(one.ratio.sel({"method": "locus_dt", "evaluation": "random"})) for one in (table, printed)
+    )
+    return {"methods": methods, "off_list": here("locus_dt", "grid_offlist"), "gap": f"{own - theirs:+.1f}"}

@@ -1,0 +1,1 @@
+"""Studies that chapters compute on the spot."""

@@ -1,0 +1,160 @@
+"""Posterior maps: a run and one of its held-out groups in, what every method says of a fine grid of places out.
+
+A group is made again on the spot, with the bits that were evaluated.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from locus.experiment import case
+from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.run import Run
+from locus.experiment.weights import trained
+from locus.receiver import estimator
+from locus.room.layout import Layout, Pose, away_from
+from locus.score import limits
+from locus.settings.config import Config
+from locus.twin import Twin, make_twin
+
+RECIPE = 1
+
+SPLIT = "eval_random"
+"""Split of the groups that are shown."""
+
+
+class Task(NamedTuple):
+    """One group, some of its snapshots, and maps of them."""
+
+    layout: Layout
+    pose: Pose
+    paths: xr.Dataset
+    """Traced paths of the group's candidates, (candidate, path)."""
+    snapshots: xr.Dataset
+    """IQ and ``truth``, the index of the true candidate, (snapshot)."""
+    observed: xr.Dataset
+    """Estimated paths, (snapshot, path)."""
+    maps: dict[str, xr.DataArray]
+    """By method: log posterior over the map's largest [nat], (snapshot, candidate), candidates on a grid."""
+
+    @property
+    def num_snapshots(self) -> int:
+        """Snapshots of the group."""
+        return int(self.snapshots.sizes["snapshot"])
+
+    def true_position(self, snapshot: int) -> tuple[float, float]:
+        """Where the transmitter of a snapshot is [m]."""
+        true = self.paths.isel(candidate=int(self.snapshots.truth[snapshot]))
+        return float(true.x), float(true.y)
+
+
+def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -> Task:
+    """Group ``index`` of Eval Random with maps of every trained method and of the Bayes limit.
+
+    The methods score every free point of a grid of ``num_points`` per axis, traced here. The Bayes limit has no value
+    between candidates, so its map shows at each grid point that of the nearest candidate of the group.
+    """
+    config = run.config
+    layout, pose, _ = case.draw(config, SPLIT, index)
+    paths = trace_group(config, SPLIT, index)
+    snapshots = make_snapshots(config, SPLIT, index, paths)
+    observed = estimator.estimate(snapshots, config.estimator)
+    twin = twin or evaluation_twin(config)
+    grid = away_from(pose, layout.grid(num_points))
+    fine = twin.trace(layout, pose, grid)
+    maps = {name: scorer.log_posterior(fine, observed) for name, scorer in trained(run).items()}
+    maps["bayes_limit"] = _nearest(limits.bayes_limit(paths, snapshots), grid)
+    relative = {name: _relative(values) for name, values in maps.items()}
+    return Task(layout, pose, paths, snapshots, observed, relative)
+
+
+def evaluation_twin(config: Config) -> Twin:
+    """The twin that traces the evaluation splits."""
+    return make_twin(case.backend(config, SPLIT), config.radio, config.twin)
+
+
+def worst(rows: xr.Dataset, method: str, num_snapshots: int) -> tuple[int, int, int]:
+    """Row in which a method finds the truth least probable, of the first ones; its group, and its place in the group.
+
+    Args:
+        rows: ``log_posterior`` (snapshot, method) with ``group`` (snapshot), group after group.
+        method: the method.
+        num_snapshots: rows that are looked at, or all if there are fewer.
+    """
+    logs = rows.log_posterior.sel({"method": method}).values[:num_snapshots]
+    row = int(logs.argmin())
+    group = int(rows.group[row])
+    return row, group, row - int(np.argmax(rows.group.values == group))
+
+
+def _nearest(values: xr.DataArray, grid: NDArray[np.float64]) -> xr.DataArray:
+    """Values (snapshot, candidate) of the candidates nearest to the grid's points, (snapshot, candidate)."""
+    candidates = np.stack([values.x.values, values.y.values], axis=-1)
+    distance = ((grid[:, np.newaxis] - candidates) ** 2).sum(axis=-1)
+    found = values.isel(candidate=distance.argmin(axis=1))
+    return found.assign_coords(x=("candidate", grid[:, 0]), y=("candidate", grid[:, 1]))
+
+
+def _relative(logs: xr.DataArray) -> xr.DataArray:
+    relative = logs - logs.max("candidate")
+    return relative.assign_attrs(units="nat", long_name="log posterior over its largest value")
+
+
+def strongest(task: Task, snapshot: int, most_probable: int) -> pd.DataFrame:
+    """Strongest path of what was observed, of the truth and of another candidate, in units that people read."""
+    truth, there = int(task.snapshots.truth[snapshot]), task.true_position(snapshot)
+    rows = {}
+    for name, candidate in (("observed", None), ("truth", truth), ("most probable", most_probable)):
+        observed = candidate is None
+        paths = task.observed.isel(snapshot=snapshot) if observed else task.paths.isel(candidate=candidate)
+        first = paths.isel(path=0)
+        found = bool(first.valid)
+        away = np.nan if observed else float(np.hypot(paths.x - there[0], paths.y - there[1]))
+        rows[name] = {
+            "paths": int(paths.valid.sum()),
+            "angle [degrees]": np.degrees(float(first.aoa)) if found else np.nan,
+            "as the array sees it [degrees]": np.degrees(np.arcsin(np.sin(float(first.aoa)))) if found else np.nan,
+            "SNR [dB]": float(first.snr_db) if found else np.nan,
+            "metres from the truth": away,
+        }
+    return pd.DataFrame(rows).T.round(1).astype({"paths": int})
+
+
+def diagnosis(task: Task, snapshot: int, most_probable: int, threshold_db: float) -> str:
+    """Why a snapshot misled LOCUS-DT, in words, as far as angles and strengths of the strongest paths tell."""
+    near = 5.0  # degrees: about a third of the array's resolution
+    facts = strongest(task, snapshot, most_probable)
+    angle, folded = facts["angle [degrees]"], facts["as the array sees it [degrees]"]
+    above = facts["SNR [dB]"]["truth"] - threshold_db
+    side = f"{abs(above):.1f} dB {'above' if above >= 0 else 'below'} the threshold"
+    if facts["paths"]["observed"] == 0:
+        return (
+            "Nothing was found in this snapshot, and LOCUS-DT takes that for a statement: it prefers places from "
+            f"which nothing would be found. The truth's strongest path is {side}. Noise decides whether a path near "
+            "the threshold is found; a method that expects to find it pays when it is not."
+        )
+    if abs(folded["observed"] - folded["truth"]) > near:
+        what = "a false alarm" if above < 0 else "not the one that the twin has as the truth's strongest"
+        return (
+            f"The strongest path found, at {angle['observed']:.0f} degrees, is {what}: that, {side}, would be seen at "
+            f"{folded['truth']:.0f} degrees. LOCUS-DT prefers a place whose strongest path would be seen at "
+            f"{folded['most probable']:.0f} degrees."
+        )
+    behind = abs(angle) > 90
+    if abs(folded["observed"] - folded["most probable"]) <= near and behind["truth"] != behind["most probable"]:
+        where = "behind" if behind["truth"] else "the front"
+        return (
+            f"This is the array's ambiguity: the truth's strongest path comes from {where}, the preferred "
+            "candidate's from the other side at the mirrored angle, and to a linear array both look alike. Only "
+            "strengths could tell."
+        )
+    return (
+        f"The strongest path was found where the twin has it, at {folded['truth']:.0f} degrees; the preferred "
+        f"candidate's would be seen at {folded['most probable']:.0f} degrees. What misled LOCUS-DT is the weaker "
+        "paths, or the strengths; the delays, which would tell more, it does not use."
+    )

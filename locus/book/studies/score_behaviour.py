@@ -1,0 +1,154 @@
+"""Small studies for the chapters: a trained method and groups made on the spot in, labelled numbers out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import shapely
+import torch
+import xarray as xr
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from locus.experiment import case
+from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.run import Run
+from locus.receiver.estimator import estimate, threshold
+from locus.room.layout import away_from
+from locus.score import weight_files
+from locus.score.method import Method
+from locus.settings.config import Config
+from locus.twin import make_twin
+
+RECIPE = 1
+
+
+def trace_points(config: Config, split: str, index: int, points: NDArray[np.float64]) -> xr.Dataset:
+    """Paths of other positions (point, 2) in the room of a group, by the image twin; none on top of the receiver."""
+    layout, pose, _ = case.draw(config, split, index)
+    return make_twin("image", config.radio, config.twin).trace(layout, pose, away_from(pose, points))
+
+
+def scores(method: Method, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float64]:
+    """Scores g (snapshot, candidate) of eq. (14), before any normalisation."""
+    device = next(method.parameters()).device
+    inputs = (method.candidates(paths), method.conditions(paths, observed))
+    with torch.no_grad():
+        values = method(*(torch.from_numpy(part).to(device) for part in inputs))
+    return np.asarray(values.double().cpu().numpy())
+
+
+def sampled_normaliser(
+    pool: NDArray[np.float64], true: NDArray[np.float64], sizes: Sequence[int], rng: Generator, num_draws: int = 400
+) -> xr.Dataset:
+    """How much eq. (16), and the loss that it gives, depend on which candidates were drawn, and on how many.
+
+    Args:
+        pool: scores of very many uniform candidates, (snapshot, candidate): they stand for the integral of eq. (10).
+        true: score of the true candidate, (snapshot).
+        sizes: numbers of candidates, at least 2.
+        rng: draws candidates from the pool, with repetition.
+        num_draws: lists of candidates of each size.
+
+    Returns:
+        Dataset (size, snapshot, quantile): ``log_ratio`` of the mean of exp(g) over the list to that over the pool, and
+        ``loss``, the adjusted loss of the truth among one less; quantiles 5, 50 and 95 %. Also ``share`` (snapshot) of
+        the free space that the posterior fills: mean(exp g)^2 / mean(exp 2g).
+    """
+    if min(sizes) < 2:
+        raise ValueError(f"Expected 'sizes' of at least 2, got {list(sizes)}")
+    top = np.maximum(pool.max(axis=1), true)[:, np.newaxis]
+    weights, own = np.exp(pool - top), np.exp(true[:, np.newaxis] - top)
+    mean = weights.mean(axis=1)
+    ratios, losses = [], []
+    for size in sizes:
+        drawn = weights[:, rng.integers(pool.shape[1], size=(num_draws, size))]
+        ratios.append(np.log(drawn.mean(axis=2) / mean[:, np.newaxis]))
+        losses.append(np.log((own + drawn[..., 1:].sum(axis=2)) / own) - math.log(size))
+    quantiles = np.array([0.05, 0.5, 0.95])
+    dims = ("size", "snapshot", "quantile")
+    described = (
+        ("log_ratio", ratios, "error of the log normalising constant"),
+        ("loss", losses, "adjusted loss of the snapshot"),
+    )
+    data = xr.Dataset(
+        {
+            name: (
+                dims,
+                np.moveaxis(np.quantile(values, quantiles, axis=2), 0, -1),
+                {"units": "nat", "long_name": text},
+            )
+            for name, values, text in described
+        },
+        coords={"size": ("size", list(sizes), {"units": "1", "long_name": "number of candidates"})},
+    ).assign_coords(quantile=quantiles)
+    attributes = {"units": "1", "long_name": "share of the free space that the posterior fills"}
+    return data.assign(share=("snapshot", mean**2 / (weights**2).mean(axis=1), attributes))
+
+
+def false_alarm_rows(
+    config: Config, method: Method, rates: Sequence[float], num_groups: int, split: str = "test"
+) -> xr.Dataset:
+    """Rows (snapshot, method) of the first groups, estimated at several false-alarm rates and scored with one network.
+
+    ``method`` names the rate. Beside ``log_posterior`` of the truth: ``num_paths`` found (snapshot, method), and
+    ``threshold_db`` (method).
+    """
+    options = [replace(config.estimator, false_alarm=rate) for rate in rates]
+    traced = [trace_group(config, split, index) for index in range(num_groups)]
+    taken = [make_snapshots(config, split, index, paths) for index, paths in enumerate(traced)]
+    together = xr.concat(taken, "snapshot", combine_attrs="override")
+    truth, group = together.truth.values, np.repeat(range(num_groups), [one.sizes["snapshot"] for one in taken])
+    logs, counts = np.empty((2, len(truth), len(rates)))
+    for column, option in enumerate(options):
+        found = estimate(together, option)
+        counts[:, column] = found.valid.sum("path")
+        for index, paths in enumerate(traced):
+            own = np.flatnonzero(group == index)
+            posterior = method.log_posterior(paths, found.isel(snapshot=own)).values
+            logs[own, column] = posterior[range(len(own)), truth[own]]
+    dims = ("snapshot", "method")
+    rows = xr.Dataset(
+        {"log_posterior": (dims, logs), "num_paths": (dims, counts)},
+        coords={"group": ("snapshot", group), "method": [f"{rate:g}" for rate in rates]},
+    )
+    rows.log_posterior.attrs = {"units": "nat", "long_name": "log posterior of the true candidate"}
+    rows.num_paths.attrs = {"units": "1", "long_name": "number of paths found"}
+    levels = [10 * math.log10(threshold(option, config.radio)) for option in options]
+    return rows.assign(threshold_db=("method", levels, {"units": "dB", "long_name": "SNR of the threshold"}))
+
+
+def learning_curves(run: Run, names: Sequence[str]) -> xr.Dataset:
+    """``train`` and ``validation`` loss (method, epoch) from the headers of weights, named as their files.
+
+    Also ``best_epoch`` (method), counted from 1. A training that ended early has NaN from there on.
+    """
+    notes = [weight_files.read_tensors(run.models / f"{name}.safetensors")[1]["training"] for name in names]
+    longest = max(len(note["history"]["validation"]) for note in notes)
+    data = xr.Dataset(coords={"method": list(names), "epoch": np.arange(1, longest + 1)})
+    for kind in ("train", "validation"):
+        values = np.full((len(notes), longest), np.nan)
+        for row, note in zip(values, notes, strict=True):
+            row[: len(note["history"][kind])] = note["history"][kind]
+        data[kind] = (("method", "epoch"), values, {"units": "nat", "long_name": f"adjusted {kind} loss"})
+    best = [note["best_epoch"] + 1 for note in notes]
+    return data.assign(best_epoch=("method", best, {"units": "1", "long_name": "epoch whose weights were kept"}))
+
+
+def islands(log_posterior: xr.DataArray, step: float, mass: float = 0.9) -> list[float]:
+    """Areas [m^2], largest first, of the separate regions of the smallest set of grid points that holds ``mass``.
+
+    Args:
+        log_posterior: of points of a regular grid, (candidate), with coordinates x and y [m].
+        step: distance between neighbours of the grid [m]; points that touch at a corner are neighbours, too.
+        mass: of the set.
+    """
+    order = np.argsort(-log_posterior.values)
+    total = np.cumsum(np.exp(log_posterior.values[order]))
+    kept = order[: int(np.searchsorted(total, mass * total[-1])) + 1]
+    x, y, reach = log_posterior.x.values[kept], log_posterior.y.values[kept], 0.501 * step
+    cells = shapely.union_all(shapely.box(x - reach, y - reach, x + reach, y + reach))
+    return sorted((float(part.area) for part in shapely.get_parts(cells)), reverse=True)

@@ -1,0 +1,119 @@
+"""Tables to be read: results in, pandas frames with intervals as text out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from locus.experiment.table import EVALUATION_TITLES, TITLES
+from locus.judge import metrics
+
+
+def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
+    """The table to be read: evaluations and methods down; L, G and R of the run, then what the paper prints."""
+    rows = {}
+    for evaluation in table.evaluation.values:
+        for method in table.method.values:
+            one = table.sel({"method": method, "evaluation": evaluation})
+            cells = [
+                with_interval([float(one[f"loss{end}"]) for end in ("", "_low", "_high")], ".2f"),
+                f"{float(one.gain):.2f}",
+                with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f"),
+            ]
+            if evaluation in printed.evaluation and method in printed.method:
+                known = printed.sel({"method": method, "evaluation": evaluation})
+                cells += [f"{float(known.loss):.2f}", f"{float(known.gain):.2f}", f"{100 * float(known.ratio):.1f}"]
+            else:
+                cells += [""] * 3
+            rows[EVALUATION_TITLES[str(evaluation)], TITLES[str(method)]] = cells
+    measures = ["L [nat]", "G", "R [%]"]
+    columns = pd.MultiIndex.from_product([["this run", "printed in the paper"], measures])
+    index = pd.MultiIndex.from_tuples(rows, names=["evaluation", "method"])
+    return pd.DataFrame(list(rows.values()), index=index, columns=columns)
+
+
+def with_interval(numbers: Sequence[float], form: str) -> str:
+    """A number, and the lower and the upper end of its interval, as text; infinity stands alone."""
+    value, low, high = numbers
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def compare(rows: xr.Dataset, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Loss of one method less that of another on the same snapshots [nat], a row for each of ``pairs``."""
+    found = [metrics.paired(rows, first, second, np.random.default_rng(0)) for first, second in pairs]
+    names = ("difference", "difference_low", "difference_high")
+    index = pd.MultiIndex.from_tuples([(TITLES[a], TITLES[b]) for a, b in pairs], names=["method", "less"])
+    columns = ["difference", "low", "high"]
+    return pd.DataFrame([[float(one[name]) for name in names] for one in found], index=index, columns=columns)
+
+
+def compare_frame(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What :func:`compare` gives for some evaluations, side by side."""
+    columns = {
+        EVALUATION_TITLES[name]: [with_interval(line, ".2f") for line in frame.to_numpy()]
+        for name, frame in compared.items()
+    }
+    return pd.DataFrame(columns, index=next(iter(compared.values())).index)
+
+
+def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """Quantiles (quantile, method) as :func:`locus.judge.metrics.distribution` gives them, by what they are of."""
+    columns = {}
+    for label, data in quantiles.items():
+        for share in data["quantile"].values:
+            ends = data.sel({"quantile": share})
+            rows = zip(*(ends[f"value{end}"].values for end in ("", "_low", "_high")), strict=True)
+            columns[label, f"{100 * share:.0f} % at most"] = [with_interval(row, ".0f") for row in rows]
+    methods = next(iter(quantiles.values())).method.values
+    return pd.DataFrame(columns, index=pd.Index([TITLES[name] for name in methods], name="method"))
+
+
+def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
+    """By kind of channel and by SNR: how often, and of one method the coverage of its 90 % sets, error and area."""
+    own = rows.sel({"method": [method]})
+    kinds = {"channel": "stratum", "strongest path": "snr_db"}
+    return pd.concat({title: _bins_frame(metrics.binned(own, key)) for title, key in kinds.items()})
+
+
+def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    lines = {}
+    for name, part in bins.items():
+        if not part.sizes["snapshot"]:
+            continue
+        halves = [
+            metrics.distribution(part[key], part.group, np.random.default_rng(0), (0.5, 0.9)).value.values[:, 0]
+            for key in ("map_error", "area")
+        ]
+        lines[name] = {
+            "snapshots": part.sizes["snapshot"],
+            "in the 90 % set [%]": round(100 * float((part.level <= 0.9).mean()), 1),
+            "error, half at most [m]": round(float(halves[0][0]), 1),
+            "error, 90 % at most [m]": round(float(halves[0][1]), 1),
+            "area, half at most [m²]": round(float(halves[1][0])),
+            "area, 90 % at most [m²]": round(float(halves[1][1])),
+        }
+    return pd.DataFrame(lines).T.astype({"snapshots": int})
+
+
+def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
+    """R in percent of every method beside the paper's, as a Markdown table for the first page and the README."""
+    order = ("grid", "random")
+    heads = " | ".join(f"{EVALUATION_TITLES[name]} | in the paper" for name in order)
+    lines = [f"| R [%] | {heads} |", "|---|" + "---|---|" * len(order)]
+    for method in table.method.values:
+        cells = []
+        for name in order:
+            one = table.sel({"method": method, "evaluation": name})
+            cells.append(with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f"))
+            known = method in printed.method
+            cells.append(
+                f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': name})):.1f}" if known else ""
+            )
+        lines.append(f"| {TITLES[str(method)]} | {' | '.join(cells)} |")
+    return "\n".join(lines)

@@ -1,0 +1,232 @@
+"""Data sets: a configuration and a split in; candidate libraries, and snapshots with their estimates, out.
+
+A group is made from (seed, split, index) alone, a snapshot from (seed, split, group, snapshot): anything stored can be
+made again alone, with the same bits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+import torch
+import xarray as xr
+from numpy.random import Generator
+
+from locus.experiment import case
+from locus.experiment.case import PATH_TYPES, make_snapshots, trace, trace_group, twin_of
+from locus.experiment.store import Arrays, Store, bounds
+from locus.receiver import estimator, observation
+from locus.room import errors, layout
+from locus.room.errors import believed
+from locus.settings.checks import plain
+from locus.settings.config import Config
+from locus.twin import base
+
+_PATHS = ("group", "candidate", "path")
+_ESTIMATES = ("group", "snapshot", "path")
+
+
+def strongest_pairs(config: Config, split: str, num_groups: int) -> xr.Dataset:
+    """Strongest estimated path of each snapshot of the first groups, (snapshot), beside the strongest traced one."""
+    rows = []
+    for index in range(num_groups):
+        paths = trace_group(config, split, index)
+        snapshots = make_snapshots(config, split, index, paths)
+        found = estimator.estimate(snapshots, config.estimator)[["aoa", "snr_db", "valid"]].isel(path=0)
+        true = paths[["aoa", "snr_db"]].isel(path=0, candidate=snapshots.truth).reset_coords(drop=True)
+        rows.append(found.assign({f"true_{name}": true[name] for name in true.data_vars}))
+    pairs = xr.concat(rows, "snapshot")
+    return pairs.assign_attrs(threshold_db=10 * math.log10(estimator.threshold(config.estimator, config.radio)))
+
+
+def trace_block(block: int, config: dict[str, Any], split: str) -> Arrays:
+    """Arrays of one block of a candidate library: what a worker does."""
+    settings = Config.from_dict(config)
+    return library_arrays([trace_group(settings, split, index) for index in range(*bounds(settings, split, block))])
+
+
+def library_arrays(traced: list[xr.Dataset]) -> Arrays:
+    """Traced paths of some groups as a library stores them."""
+    return {name: np.stack([one[name].values for one in traced]).astype(kind) for name, kind in _types(Library).items()}
+
+
+def observe_block(block: int, config: dict[str, Any], split: str, paths: xr.Dataset) -> Arrays:
+    """Arrays of one block of observations, from the traced paths (group, candidate, path) of its groups."""
+    torch.set_num_threads(1)  # as many workers as cores, one thread each
+    numba.set_num_threads(1)
+    settings = Config.from_dict(config)
+    start, stop = bounds(settings, split, block)
+    made = [make_snapshots(settings, split, start + g, paths.isel(group=g)) for g in range(stop - start)]
+    snapshots = xr.concat(made, "snapshot", combine_attrs="override")
+    estimates = estimator.estimate(snapshots, settings.estimator).assign(truth=snapshots.truth)
+    shape = (stop - start, -1)
+    return {
+        name: estimates[name].values.reshape(*shape, *estimates[name].shape[1:]).astype(kind)
+        for name, kind in _types(Observations).items()
+    }
+
+
+def _types(kind: type[Store]) -> dict[str, str]:
+    return {name: stored for name, (_, stored, _) in kind.variables.items()}
+
+
+class Library(Store):
+    """Candidate library of one split: the traced paths of every candidate of every group."""
+
+    folder = "candidates"
+    command = "locus build {split}"
+    title = "candidates of {split}"
+    variables: ClassVar = {
+        **{name: (("group",), "float64", base.ATTRIBUTES[name]) for name in ("rx_x", "rx_y", "rx_heading")},
+        **{name: (("group", "candidate"), "float64", base.ATTRIBUTES[name]) for name in ("x", "y")},
+        **{name: (_PATHS, kind, base.ATTRIBUTES[name]) for name, kind in PATH_TYPES.items()},
+    }
+
+    def numbers(self) -> dict[str, Any]:
+        """All that the traced paths depend on."""
+        config = self.run.config
+        twin = dataclasses.asdict(config.twin)
+        name = case.backend(config, self.split)
+        for key in ("train", "evaluation", *(("num_rays", "table_size") if name == "image" else ())):
+            del twin[key]
+        return {
+            "split": self.split,
+            "seed": config.seed,
+            "num_groups": case.num_groups(config, self.split),
+            "num_candidates": case.num_candidates(config, self.split),
+            "backend": name,
+            "room": plain(dataclasses.asdict(config.room)),
+            "radio": {"carrier": config.radio.carrier},
+            "twin": twin,
+            "recipes": {"layout": layout.RECIPE, "twin": base.RECIPE},
+        }
+
+    def sizes(self) -> dict[str, int]:
+        """Groups, candidates and paths."""
+        config = self.run.config
+        return {
+            "group": case.num_groups(config, self.split),
+            "candidate": case.num_candidates(config, self.split),
+            "path": config.twin.max_paths,
+        }
+
+    def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
+        """A worker traces."""
+        return trace_block, (block, self.run.config.to_dict(), self.split)
+
+    def open(self) -> xr.Dataset:
+        """The finished library, lazily: (group, candidate, path), with ``snr_db`` and ``valid``."""
+        data = super().open()
+        data["snr_db"] = base.snr_db(data.gain, self.run.config.radio)
+        data["valid"] = (data.order >= 0).assign_attrs(base.ATTRIBUTES["valid"])
+        return data.set_coords(["x", "y", "rx_x", "rx_y", "rx_heading"])
+
+    def estimate_seconds(self, num_workers: int, num_groups: int = 5) -> float:
+        """Time for what is missing, from a few groups traced here."""
+        config = self.run.config
+        left = self.count(self.todo())
+        trace_group(config, self.split, 0)  # compiles
+        start = time.perf_counter()
+        for index in range(num_groups):
+            trace_group(config, self.split, index)
+        return left * (time.perf_counter() - start) / num_groups / num_workers
+
+
+class Observations(Store):
+    """Observations of one split: for every snapshot the true candidate and the estimated paths. IQ is made again."""
+
+    folder = "observations"
+    command = "locus observe {split}"
+    title = "snapshots of {split}"
+    variables: ClassVar = {
+        "truth": (("group", "snapshot"), "int32", {"units": "1", "long_name": "index of the true candidate"}),
+        "aoa": (_ESTIMATES, "float32", base.ATTRIBUTES["aoa"]),
+        "delay": (_ESTIMATES, "float64", base.ATTRIBUTES["delay"]),
+        "gain": (_ESTIMATES, "complex64", base.ATTRIBUTES["gain"]),
+        "snr_db": (_ESTIMATES, "float32", base.ATTRIBUTES["snr_db"]),
+        "valid": (_ESTIMATES, "bool", base.ATTRIBUTES["valid"]),
+    }
+
+    @functools.cached_property
+    def library(self) -> Library:
+        """The candidate library that is observed."""
+        return Library(self.run, self.split)
+
+    @functools.cached_property
+    def _candidates(self) -> xr.Dataset:
+        return self.library.open()
+
+    def numbers(self) -> dict[str, Any]:
+        """All that the estimates depend on: the library, the radio and the estimator."""
+        config = self.run.config
+        return {
+            "library": self.library.numbers(),
+            "num_snapshots": case.num_snapshots(config, self.split),
+            "transmitter": dataclasses.asdict(config.transmitter),
+            "radio": dataclasses.asdict(config.radio),
+            "estimator": dataclasses.asdict(config.estimator),
+            "recipes": {"observation": observation.RECIPE, "estimator": estimator.RECIPE},
+        }
+
+    def sizes(self) -> dict[str, int]:
+        """Groups, snapshots and paths."""
+        config = self.run.config
+        return {
+            "group": case.num_groups(config, self.split),
+            "snapshot": case.num_snapshots(config, self.split),
+            "path": config.estimator.num_paths,
+        }
+
+    def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
+        """A worker gets the paths of its groups, makes the snapshots, and estimates."""
+        paths = self._candidates[["aoa", "delay", "gain", "valid"]].isel(
+            group=slice(*bounds(self.run.config, self.split, block))
+        )
+        return observe_block, (block, self.run.config.to_dict(), self.split, paths.reset_coords(drop=True).load())
+
+
+def training_errors(config: Config, index: int) -> tuple[dict[str, float], Generator]:
+    """Errors of the twin of a training room, each from 0 to that of ``config.mismatch``, and what draws the rest."""
+    rng = case.error_rng(config, "train", index)
+    return {kind: rng.uniform(0, most) for kind, most in dataclasses.asdict(config.mismatch).items()}, rng
+
+
+def trace_wrong_group(config: Config, index: int) -> xr.Dataset:
+    """Paths of the candidates of a training room, as a twin with errors traces them."""
+    layout, pose, candidates = case.draw(config, "train", index)
+    twin = twin_of(config, "train")
+    return trace(twin, *believed(layout, pose, *training_errors(config, index)), candidates)
+
+
+def trace_wrong_block(block: int, config: dict[str, Any]) -> Arrays:
+    """Arrays of one block of a library with errors: what a worker does."""
+    settings = Config.from_dict(config)
+    return library_arrays([trace_wrong_group(settings, index) for index in range(*bounds(settings, "train", block))])
+
+
+class WrongLibrary(Library):
+    """Candidate library of the training rooms, traced by a twin with errors; observations are those of the truth."""
+
+    folder = "wrong_candidates"
+    command = "locus reproduce"
+    title = "candidates of {split}, with errors"
+
+    def __post_init__(self) -> None:
+        if self.split != "train":
+            raise ValueError(f"Expected 'split' train, as only training uses wrong twins, got {self.split!r}")
+
+    def numbers(self) -> dict[str, Any]:
+        """All that the traced paths depend on."""
+        numbers, most = super().numbers(), dataclasses.asdict(self.run.config.mismatch)
+        return {**numbers, "mismatch": most, "recipes": {**numbers["recipes"], "mismatch": errors.RECIPE}}
+
+    def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
+        """A worker traces."""
+        return trace_wrong_block, (block, self.run.config.to_dict())

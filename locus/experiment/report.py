@@ -1,0 +1,62 @@
+"""The report of a run: steps in; what was made from what, when, on what and in what time, in report.json, out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from locus.experiment.run import Run, versions, write_text
+from locus.experiment.steps import Step
+
+
+def read(run: Run) -> dict[str, Any]:
+    """The run's report: without steps, if none was written."""
+    path = run.path / "report.json"
+    if not path.is_file():
+        return {"run": run.name, "profile": run.profile, "steps": {}}
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def note(run: Run, made: Step, seconds: float, kept: Iterable[Step] = ()) -> None:
+    """Write down a step that was made just now, and those that were kept because they are fresh.
+
+    A kept step that no command noted enters without a time; a kept store, which need not be there, does not.
+    """
+    report = read(run)
+    report["steps"][made.name] = _entry(run, made, round(seconds, 1))
+    for step in kept:
+        if step.name not in report["steps"]:
+            if step.is_store:
+                continue
+            report["steps"][step.name] = _entry(run, step, None)
+        report["steps"][step.name]["state"] = "fresh"
+    write_text(run.path / "report.json", json.dumps(report, indent=2) + "\n")
+
+
+def machine() -> dict[str, Any]:
+    """What a reader needs to judge times by; no host name."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {"cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": os.uname().sysname}
+
+
+def _entry(run: Run, step: Step, seconds: float | None) -> dict[str, Any]:
+    return {
+        "state": "computed",
+        "seconds": seconds,
+        "finished": datetime.now(UTC).strftime("%Y-%m-%d %H:%M") if seconds is not None else None,
+        "hash": step.hash(),
+        "inputs": {need.name: need.hash() for need in step.needs},
+        "outputs": {str(path.relative_to(run.path)): _digest(path) for path in step.outputs()},
+        "versions": versions(),
+        "machine": machine(),
+    }
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,151 @@
+"""A run: one configuration, and the folder of all that was made with it. Only this module knows where files live."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from locus.settings.config import Config
+from locus.settings.profiles import load_config, profile_names
+
+_RECORDED = (
+    "locus-dt",
+    "drjit",
+    "mitsuba",
+    "numba",
+    "numpy",
+    "safetensors",
+    "shapely",
+    "sionna",
+    "sionna-rt",
+    "torch",
+    "xarray",
+    "zarr",
+)
+
+
+def versions() -> dict[str, str]:
+    """Versions to record beside results."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _RECORDED}}
+
+
+def repository() -> Path:
+    """Root of the cloned repository, where ``notebooks`` and ``book`` are.
+
+    Raises:
+        FileNotFoundError: the package was installed without its repository.
+    """
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "notebooks").is_dir():
+        raise FileNotFoundError(
+            "Expected locus inside its repository, got an installed copy; clone it and `make setup`"
+        )
+    return root
+
+
+def data_root() -> Path:
+    """Folder of all runs: LOCUS_DATA, or ``data`` of the repository.
+
+    Raises:
+        FileNotFoundError: there is neither.
+    """
+    if "LOCUS_DATA" in os.environ:
+        return Path(os.environ["LOCUS_DATA"])
+    try:
+        return repository() / "data"
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error}, or set LOCUS_DATA to a folder for runs") from None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A named configuration and its folder."""
+
+    name: str
+    config: Config
+    profile: str = ""
+    """Profile that it started from."""
+
+    @property
+    def path(self) -> Path:
+        """Folder of the run."""
+        return data_root() / self.name
+
+    @property
+    def notebooks(self) -> Path:
+        """Folder of the executed chapters."""
+        return self.path / "notebooks"
+
+    @property
+    def models(self) -> Path:
+        """Folder of the trained weights."""
+        return self.path / "models"
+
+    @property
+    def results(self) -> Path:
+        """Folder of the result files."""
+        return self.path / "results"
+
+    def save(self) -> None:
+        """Write run.yml: configuration and versions."""
+        content = {"profile": self.profile, "config": self.config.to_dict(), "versions": versions()}
+        write_text(self.path / "run.yml", yaml.safe_dump(content, sort_keys=False))
+
+
+def open_run(name: str, changes: Mapping[str, Any] | None = None, run: str | None = None) -> Run:
+    """The run of a profile, of a profile with ``changes`` (``{"section.field": value}``), or one made before.
+
+    A profile without changes gives a run of its name; with changes ``<profile>-<8 hex of the configuration>``; either
+    way ``run`` names it otherwise.
+
+    Raises:
+        ValueError: a setting is unknown, ill-typed or out of range.
+        FileNotFoundError: there is neither a profile nor a run of this name.
+    """
+    if run is not None:
+        check_name(run)
+    if name in profile_names():
+        config = load_config(name, changes)
+        plain_name = name if config == load_config(name) else f"{name}-{fingerprint(config.to_dict())[:8]}"
+        if run in profile_names() and run != plain_name:
+            raise ValueError(f"Expected 'run' other than the profiles {profile_names()}, got {run!r}")
+        return Run(run or plain_name, config, name)
+    if changes:
+        raise ValueError(f"Expected a profile of {profile_names()} to change, got run {name!r}")
+    recipe = data_root() / name / "run.yml"
+    if not recipe.is_file():
+        raise FileNotFoundError(
+            f"Expected a profile of {profile_names()} or a run with {recipe.name}, got {name!r}; "
+            "`locus reproduce` makes one"
+        )
+    content = yaml.safe_load(recipe.read_text(encoding="utf-8"))
+    return Run(name, Config.from_dict(content["config"]), content.get("profile", ""))
+
+
+def check_name(run: str) -> None:
+    """Raise a ValueError unless a run may be called so: a name, not a path."""
+    if not re.fullmatch(r"[\w][\w.-]*", run):
+        raise ValueError(f"Expected 'run' of letters, digits, '-', '_' and '.', got {run!r}")
+
+
+def fingerprint(recipe: Mapping[str, Any]) -> str:
+    """Short name of a recipe: equal for what holds the same numbers."""
+    return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write to the side and rename, so that a reader or a kill never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch.write_text(text, encoding="utf-8")
+    scratch.replace(path)

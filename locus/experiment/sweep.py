@@ -1,0 +1,118 @@
+"""Sweeps: settings to vary in; one run for each combination, a table and a figure of R against them out."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from locus.experiment import cluster, steps
+from locus.experiment.evaluation import EVALUATIONS, Rows
+from locus.experiment.libraries import Observations
+from locus.experiment.run import Run, data_root, fingerprint, open_run
+from locus.experiment.weights import Weights
+from locus.judge import metrics
+from locus.score.weight_files import check_method
+
+
+def combinations(profile: str, changes: Mapping[str, Any], over: Mapping[str, Sequence[Any]]) -> dict[str, Run]:
+    """A run for each combination of the swept settings, by name; ill settings fail here, before any work.
+
+    Raises:
+        ValueError: nothing is swept, a setting has no value, or one is unknown or out of range.
+    """
+    if not over or not all(over.values()):
+        raise ValueError(f"Expected settings to sweep over, each with values, got {dict(over)}")
+    picks = [dict(zip(over, values, strict=True)) for values in itertools.product(*over.values())]
+    runs = [open_run(profile, {**changes, **pick}) for pick in picks]
+    return {run.name: run for run in runs}
+
+
+def sweep(
+    profile: str,
+    changes: Mapping[str, Any],
+    over: Mapping[str, Sequence[Any]],
+    method: str = "locus_dt",
+    evaluation: str = "test",
+    num_workers: int | None = None,
+    scheduler: str | None = None,
+) -> pd.DataFrame:
+    """Train and evaluate one method for every combination, one worker each; what is fresh is not made again.
+
+    Stores come first, with all workers; those that several runs share are made once. Workers must see the data folder.
+
+    Returns:
+        One row a combination: the swept settings, L and R with their 95 % intervals, and the run's name.
+    """
+    check_method(method)
+    if evaluation not in EVALUATIONS:
+        raise ValueError(f"Expected 'evaluation' in {list(EVALUATIONS)}, got {evaluation!r}")
+    runs = combinations(profile, changes, over)
+    due = [run for run in runs.values() if not _rows(run, method, evaluation).fresh()]
+    for run in due:
+        run.save()
+    with cluster.connect(num_workers, scheduler) as client:
+        for run in due:
+            if not Weights(run, method).fresh():
+                for step in steps.due([steps.store_step(Observations(run, "train"))]):
+                    step.make(lambda: client)
+        arguments = (method, evaluation, str(data_root()))
+        work = cluster.each(client, lambda name: (train_and_evaluate, (name, *arguments)), [run.name for run in due])
+        failures = []
+        for number, (name, failure) in enumerate(work, 1):
+            print(f"[{number}/{len(due)}] {name} {f'failed: {failure}' if failure else 'is done'}", flush=True)
+            failures += [name] if failure else []
+    if failures:
+        raise RuntimeError(
+            f"{len(failures)} of {len(due)} runs failed: {failures}; mend and call again, the others stay"
+        )
+    return pd.DataFrame([_row(run, over, method, evaluation) for run in runs.values()])
+
+
+def train_and_evaluate(name: str, method: str, evaluation: str, data: str) -> str:
+    """All that a run of a sweep needs after its stores: what a worker does. Returns what went wrong, or nothing."""
+    os.environ["LOCUS_DATA"] = data
+    try:
+        run = open_run(name)
+        weights, rows = Weights(run, method), _rows(run, method, evaluation)
+        if not weights.fresh():
+            weights.make()
+        rows.make(None)
+    except Exception as error:  # a night's other runs must not fall with this one
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def write(table: pd.DataFrame, over: Mapping[str, Sequence[Any]]) -> tuple[Path, Path]:
+    """Write the table as CSV and the figure as PNG into ``sweeps`` of the data folder; returns both files."""
+    from locus.draw import sweep_figure
+
+    folder = data_root() / "sweeps"
+    folder.mkdir(parents=True, exist_ok=True)
+    name = "-".join(over) + "-" + fingerprint({"runs": sorted(table.run)})[:8]
+    table.to_csv(folder / f"{name}.csv", index=False)
+    sweep_figure(table, list(over)).savefig(folder / f"{name}.png", dpi=150)
+    return folder / f"{name}.csv", folder / f"{name}.png"
+
+
+def _rows(run: Run, method: str, evaluation: str) -> Rows:
+    return Rows(run, EVALUATIONS[evaluation], (method,))
+
+
+def _row(run: Run, over: Mapping[str, Sequence[Any]], method: str, evaluation: str) -> dict[str, Any]:
+    rows = _rows(run, method, evaluation).open(evaluation)
+    result = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(0)).isel(method=0)
+    settings = {}
+    for key in over:
+        section, _, name = key.partition(".")
+        value = getattr(run.config, section)
+        settings[key] = getattr(value, name) if name else value
+    numbers = {
+        f"{name}{end}": float(result[f"{name}{end}"]) for name in ("loss", "ratio") for end in ("", "_low", "_high")
+    }
+    return {**settings, **numbers, "run": run.name}

@@ -1,0 +1,59 @@
+"""The table of results: rows of every evaluation of a run in; L, G and R of every method with intervals out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+from distributed import Client
+
+from locus.experiment.artifact import Result
+from locus.experiment.evaluation import EVALUATIONS, Rows
+from locus.judge import metrics
+from locus.score import weight_files
+
+TITLES = {**weight_files.TITLES, "blind_limit": "blind limit", "bayes_limit": "Bayes limit"}
+"""Names to show, in the table's order."""
+
+EVALUATION_TITLES = {"grid": "Eval Grid", "random": "Eval Random", "grid_offlist": "Eval Grid, off the list"}
+"""The same for evaluations, the paper's two first."""
+
+
+class Table(Result):
+    """``results/table.nc`` of a run: (method, evaluation).
+
+    ``loss`` [nat], ``gain`` and ``ratio``, each with ``_low`` and ``_high``; on ``evaluation`` alone ``num_snapshots``,
+    ``num_groups`` and ``num_candidates``.
+    """
+
+    name = "table"
+    evaluations: ClassVar[tuple[str, ...]] = tuple(EVALUATION_TITLES)
+
+    @property
+    def splits(self) -> list[str]:
+        """Splits whose rows are read."""
+        return list(dict.fromkeys(EVALUATIONS[name] for name in self.evaluations))
+
+    def recipe(self) -> dict[str, Any]:
+        """All that the table depends on."""
+        return {
+            "rows": {split: Rows(self.run, split).hash() for split in self.splits},
+            "recipes": {"metrics": metrics.RECIPE},
+        }
+
+    def make(self, workers: Callable[[], Client] | None = None) -> None:  # noqa: ARG002 - it needs none
+        """Summarise the rows."""
+        columns = [_summary(Rows(self.run, EVALUATIONS[name]).open(name)) for name in self.evaluations]
+        dim = xr.DataArray(list(self.evaluations), dims="evaluation", name="evaluation")
+        table = xr.concat(columns, dim, join="exact").transpose("method", "evaluation")
+        self.save(table)
+
+
+def _summary(rows: xr.Dataset) -> xr.Dataset:
+    """L, G and R of one evaluation; resamples always the same, so that the table is."""
+    num_candidates = int(rows.attrs["num_candidates"])
+    found = metrics.summary(rows.sel({"method": list(TITLES)}), num_candidates, np.random.default_rng(0))
+    attributes = {"units": "1", "long_name": "number of candidates"}
+    return found.assign(num_candidates=((), num_candidates, attributes))

@@ -1,0 +1,1 @@
+"""Judgement: how good posteriors are, with intervals over rooms."""

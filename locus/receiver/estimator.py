@@ -1,0 +1,133 @@
+"""The online estimator: IQ samples in, the strongest paths that explain them out.
+
+Maximum likelihood, eq. (23): :mod:`locus.receiver.fit` does the fitting.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
+
+from locus.receiver.fit import Fit, fit, times, to_corner
+from locus.receiver.observation import pilot
+from locus.settings.config import EstimatorOptions, Radio
+from locus.settings.device import device
+from locus.twin.base import ATTRIBUTES, snr_db
+
+RECIPE = 1
+
+_BATCH = 256  # snapshots that are fitted side by side: enough to be fast, few enough to stay in the cache
+
+
+def estimate(
+    iq: xr.Dataset | NDArray[np.complex128], options: EstimatorOptions | None = None, radio: Radio | None = None
+) -> xr.Dataset:
+    """Estimated multipath of one snapshot or of many, eq. (7).
+
+    Args:
+        iq: what :func:`locus.observe` returns, or an array (sample, antenna) or (snapshot, sample, antenna).
+        options: number of paths, false-alarm rate and steps; the defaults if missing.
+        radio: waveform, antennas and noise; by default the one that ``iq`` carries, or the paper's.
+
+    Returns:
+        Dataset (path) or (snapshot, path) with ``aoa`` in [-pi/2, pi/2], ``delay`` in [0, period), ``gain``, ``snr_db``
+        and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf.
+
+    Raises:
+        ValueError: the samples are of another shape or type, or not finite.
+    """
+    if radio is None:
+        carried = isinstance(iq, xr.Dataset) and "radio" in iq.attrs
+        radio = Radio(**json.loads(iq.attrs["radio"])) if carried else Radio()  # type: ignore[union-attr]
+    options = options or EstimatorOptions()
+    samples = np.asarray(iq.iq if isinstance(iq, xr.Dataset) else iq)
+    check_samples(samples, radio)
+    single = samples.ndim == 2
+    samples = samples[np.newaxis] if single else samples
+    level = threshold(options, radio) * radio.num_subcarriers * radio.num_antennas
+    batches = torch.from_numpy(samples.astype(np.complex128)).split(_BATCH)
+    parts = [fit(despread(batch, radio), options, level) for batch in batches]
+    data = _label(Fit(*(torch.cat(column) for column in zip(*parts, strict=True))), radio)
+    return data.isel(snapshot=0) if single else data
+
+
+def threshold(options: EstimatorOptions, radio: Radio) -> float:
+    """SNR per sample [1] that the strongest path in pure noise exceeds with the false-alarm rate.
+
+    The matched filter of white noise is a random field over angle and delay. The expected number of its peaks above a
+    level x (in units of its mean power) is, for high levels, that of its excursion sets: C (x - 1/2) exp(-x), where C
+    follows from the spread of the frequencies and of the antennas.
+    """
+    n, m = radio.num_subcarriers, radio.num_antennas
+    cells = math.pi / 3 * math.sqrt((n * n - 1) * max(m * m - 1, 1))
+    wanted = -math.log1p(-options.false_alarm)
+    low, high = 1.5, 100.0  # the formula falls from x = 3/2 on
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cells * (middle - 0.5) * math.exp(-middle) > wanted else (low, middle)
+    return low / (n * m)
+
+
+def matched_filter(
+    iq: NDArray[np.complex128], radio: Radio, padding: int = 8
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Matched filter of one snapshot (sample, antenna), for looking at.
+
+    Returns:
+        Sines of the angles, delays [s], and the filter's power (delay, angle) in units of what noise alone gives.
+    """
+    channel = despread(torch.from_numpy(iq[np.newaxis]), radio)[0].cpu().numpy()
+    n, m = channel.shape
+    surface = np.fft.ifft2(channel, s=(2 * n, padding * m), norm="forward")
+    power = np.fft.fftshift(np.abs(surface) ** 2 / (n * m), axes=1)
+    sine = (np.arange(padding * m) - padding * m // 2) * 2 / (padding * m)
+    return sine, np.arange(2 * n) / (2 * n) * radio.period, power
+
+
+def check_samples(samples: NDArray[np.complex128], radio: Radio) -> None:
+    """Raise a ValueError unless ``samples`` are finite complex numbers ([snapshot,] sample, antenna)."""
+    shape = (radio.num_subcarriers, radio.num_antennas)
+    if samples.ndim not in (2, 3) or samples.shape[-2:] != shape or len(samples) == 0:
+        raise ValueError(
+            f"Expected 'iq' of shape (sample, antenna) = {shape} or (snapshot, sample, antenna), got {samples.shape}"
+        )
+    if samples.dtype.kind != "c":
+        raise ValueError(f"Expected complex 'iq', got {samples.dtype}")
+    if not np.isfinite(samples).all():
+        raise ValueError(f"Expected finite 'iq', got {np.argwhere(~np.isfinite(samples))[0]} that is not")
+
+
+def despread(iq: Tensor, radio: Radio) -> Tensor:
+    """Channel of each subcarrier and antenna (snapshot, subcarrier, antenna), noise of unit variance: eq. (21)."""
+    # NumPy's transforms, one at a time: those of torch round differently with the number of snapshots
+    spectrum, received = (
+        torch.from_numpy(np.fft.fft(x, axis=a, norm="ortho")) for x, a in ((pilot(radio), 0), (iq, 1))
+    )
+    channel = times(received, spectrum.conj().resolve_conj()[:, None])  # the pilot's spectrum has unit amplitude
+    return (channel / math.sqrt(radio.noise_power)).to(device())
+
+
+def _label(fit: Fit, radio: Radio) -> xr.Dataset:
+    corner = to_corner(fit.delay, fit.angle, radio.num_subcarriers, radio.num_antennas)
+    gain = times(fit.gain, corner).cpu().numpy() * math.sqrt(radio.noise_power / radio.tx_power)
+    delay, angle, valid = (part.cpu().numpy() for part in (fit.delay, fit.angle, fit.valid))
+    delay, angle = delay % (2 * np.pi), (angle + np.pi) % (2 * np.pi) - np.pi
+    values = {
+        "aoa": np.arcsin(angle / np.pi),
+        "delay": delay / (2 * np.pi) * radio.period,
+        "gain": gain,
+        "valid": valid,
+    }
+    data = xr.Dataset({name: (("snapshot", "path"), np.where(valid, value, 0)) for name, value in values.items()})
+    for name in data.data_vars:
+        data[name].attrs = dict(ATTRIBUTES[str(name)])
+    data.delay.attrs["long_name"] = "delay after the start of the snapshot, modulo the pilot's period"
+    data["valid"] = data.valid.astype(bool)
+    data["snr_db"] = snr_db(data.gain, radio)
+    return data

@@ -1,0 +1,268 @@
+"""Greedy maximum-likelihood fit: channels of many snapshots in, their paths out.
+
+A matched filter proposes a path; Levenberg-Marquardt refines all paths found so far together; the next one is sought in
+what is left. Phases are counted from the middle of the band and of the array, where delay, angle and gain are least
+coupled. All snapshots of a batch go side by side, and each gives the same bits as it would alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from locus.receiver import fit_cpu
+from locus.settings.config import EstimatorOptions
+
+
+class Fit(NamedTuple):
+    """Paths of many snapshots, (snapshot, path), in units of the noise; angles in radians a subcarrier or antenna."""
+
+    delay: Tensor
+    angle: Tensor
+    gain: Tensor
+    valid: Tensor
+
+
+def fit(channel: Tensor, options: EstimatorOptions, level: float) -> Fit:
+    """Add paths one at a time, refining all; a snapshot is done when a new path explains less than ``level``."""
+    num_snapshots, n, m = channel.shape
+    # The grid may miss the top of a peak by this much.
+    proposal = 0.95 * level * (np.sinc(0.5 / options.angle_padding) * np.sinc(0.5 / options.delay_padding)) ** 2
+    zeros = torch.zeros(num_snapshots, 0, dtype=torch.float64, device=channel.device)
+    state = State(zeros, zeros, zeros.to(channel.dtype), power(channel).sum((1, 2)))
+    result = _Result(num_snapshots, options.num_paths, channel.device)
+    index = torch.arange(num_snapshots, device=channel.device)
+    for _ in range(options.num_paths):
+        if len(index) == 0:
+            break
+        delay, angle, gain, height = propose(channel - model(state, n, m), options)
+        keep = height >= proposal
+        index, channel, state = index[keep], channel[keep], state.take(keep)
+        grown = refine(channel, state.add(delay[keep], angle[keep], gain[keep]), options.num_iterations)
+        # Two paths in one resolution cell can cancel and grow without bound on noise alone: they must explain more.
+        better = state.cost - grown.cost >= level * (1 + _crowded(grown, n, m).double())
+        index, channel, state = index[better], channel[better], grown.take(better)
+        result.store(index, state)
+    return result.sorted(level / (n * m))
+
+
+def _crowded(state: State, n: int, m: int) -> Tensor:
+    """Whether two paths of a snapshot are closer than half a resolution cell, in delay and in angle."""
+
+    def close(phase: Tensor, length: int) -> Tensor:
+        apart = phase[:, :, None] - phase[:, None, :]
+        return ((apart + math.pi) % (2 * math.pi) - math.pi).abs() < math.pi / length
+
+    return (close(state.delay, n) & close(state.angle, m)).triu(1).any(2).any(1)
+
+
+class State(NamedTuple):
+    """A fit under way: (snapshot, path) each, and the squared misfit (snapshot)."""
+
+    delay: Tensor
+    angle: Tensor
+    gain: Tensor
+    cost: Tensor
+
+    def take(self, which: Tensor) -> State:
+        """The fits of some snapshots."""
+        return State(*(part[which] for part in self))
+
+    def add(self, delay: Tensor, angle: Tensor, gain: Tensor) -> State:
+        """One more path for each snapshot; the cost is still that without it."""
+        return State(
+            torch.cat([self.delay, delay[:, None]], 1),
+            torch.cat([self.angle, angle[:, None]], 1),
+            torch.cat([self.gain, gain[:, None]], 1),
+            self.cost,
+        )
+
+
+def power(values: Tensor) -> Tensor:
+    """Squared magnitude, without the root that abs() takes."""
+    return values.real.square() + values.imag.square()
+
+
+def _centred(length: int, where: torch.device) -> Tensor:
+    """Numbers of subcarriers or antennas, counted from the middle."""
+    return torch.arange(length, dtype=torch.float64, device=where) - (length - 1) / 2
+
+
+def _wave(phase: Tensor, length: int) -> Tensor:
+    """exp(-j k phase) for k centred on 0, (snapshot, length, path)."""
+    turn = -_centred(length, phase.device)[:, None] * phase[:, None, :]
+    return torch.polar(torch.ones_like(turn), turn)
+
+
+def times(a: Tensor, b: Tensor) -> Tensor:
+    """Complex product in real steps. Torch's own rounds differently at the end of an array, hence with its length."""
+    return torch.complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
+
+
+def to_corner(delay: Tensor, angle: Tensor, n: int, m: int) -> Tensor:
+    """Turn of a path from the middle of the band and of the array, where fits count from, to their first elements."""
+    return times(_wave(delay, n)[:, 0], _wave(angle, m)[:, 0])
+
+
+def model(state: State, n: int, m: int) -> Tensor:
+    """Channel of the paths, eq. (20): (snapshot, subcarrier, antenna)."""
+    return (_wave(state.delay, n) * state.gain[:, None, :]) @ _wave(state.angle, m).transpose(1, 2)
+
+
+def propose(residual: Tensor, options: EstimatorOptions) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Delay, angle, gain and height of the highest point of a zero-padded matched filter."""
+    _, n, m = residual.shape
+    rows, columns = n * options.delay_padding, m * options.angle_padding
+    over_delay = torch.fft.ifft(residual, n=rows, dim=1, norm="forward")
+    antennas, grid = torch.arange(m, device=residual.device), torch.arange(columns, device=residual.device)
+    turn = 2 * math.pi / columns * (antennas[:, None] * grid % columns).double()
+    over_angle = torch.polar(torch.ones_like(turn), turn)
+    if residual.device.type == "cpu":
+        parts = (
+            part.contiguous().numpy() for part in (over_delay.real, over_delay.imag, over_angle.real, over_angle.imag)
+        )
+        best, value = (torch.from_numpy(found) for found in fit_cpu.highest_points(*parts))
+    else:
+        surface = (over_delay @ over_angle).flatten(1)
+        best = power(surface).argmax(1)
+        value = surface.gather(1, best[:, None])[:, 0]
+    delay = 2 * math.pi / rows * torch.div(best, columns, rounding_mode="floor")
+    angle = 2 * math.pi / columns * (best % columns)
+    # The filter counts subcarriers and antennas from 0.
+    gain = times(value, to_corner(delay[:, None], angle[:, None], n, m)[:, 0].conj())
+    return delay, angle, gain / (n * m), power(value) / (n * m)
+
+
+def refine(channel: Tensor, state: State, num_iterations: int) -> State:
+    """Levenberg-Marquardt on all paths together: a step is taken only where it lowers the cost."""
+    if channel.device.type != "cpu":
+        return refine_side_by_side(channel, state, num_iterations)
+    result = State(*(part.clone() for part in state))
+    parts = (part.contiguous().numpy() for part in (channel.real, channel.imag, *result))
+    fit_cpu.refine_all(*parts, num_iterations)
+    return result
+
+
+def refine_side_by_side(channel: Tensor, state: State, num_iterations: int) -> State:
+    """The same steps for all snapshots at once, as a GPU likes it."""
+    k = _centred(channel.shape[1], channel.device)
+    data = torch.cat([channel, k[:, None] * channel], 2)
+    energy = power(channel).sum((1, 2))
+    converged = fit_cpu.CONVERGED + fit_cpu.ROUNDING * energy
+    system = _linearise(data, energy, state)
+    state = state._replace(cost=system.cost)
+    result = State(*(part.clone() for part in state))
+    damping = torch.full_like(energy, fit_cpu.DAMPING)
+    index = torch.arange(len(energy), device=energy.device)
+    for _ in range(num_iterations):
+        trial = _step(state, system, damping)
+        ahead = _linearise(data, energy, trial)
+        lower = ahead.cost < state.cost
+        going = torch.where(lower, state.cost - ahead.cost > converged, 10 * damping < fit_cpu.MOST_DAMPING)
+        state = _choose(lower, trial._replace(cost=ahead.cost), state)
+        system = _choose(lower, ahead, system)
+        damping = torch.where(lower, damping / 10, damping * 10).clamp(min=fit_cpu.LEAST_DAMPING)
+        if not going.all():
+            for kept, now in zip(result, state, strict=True):
+                kept[index] = now
+            index, data, energy, converged, damping = (t[going] for t in (index, data, energy, converged, damping))
+            state, system = state.take(going), _System(*(part[going] for part in system))
+        if len(index) == 0:
+            break
+    for kept, now in zip(result, state, strict=True):
+        kept[index] = now
+    return result
+
+
+class _System(NamedTuple):
+    """The linearised problem at a state: squared misfit, normal matrix and right-hand side of each snapshot."""
+
+    cost: Tensor
+    normal: Tensor
+    right: Tensor
+
+
+_Parts = TypeVar("_Parts", State, _System)
+
+
+def _choose(mask: Tensor, new: _Parts, old: _Parts) -> _Parts:
+    """Each snapshot's new parts where ``mask`` holds, else its old ones."""
+    pairs = zip(new, old, strict=True)
+    return type(new)(*(torch.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in pairs))
+
+
+def _linearise(data: Tensor, energy: Tensor, state: State) -> _System:
+    """Normal equations of all paths of each snapshot; ``data`` is the channel beside the channel times the subcarrier.
+
+    For path i the columns of the Jacobian are the derivatives by angle, by delay, and by the real and the imaginary
+    part of its gain: gain A' F, gain A F', A F and j A F, with an array factor A and a delay factor F. It is never
+    formed: its inner products are products of two small ones. Nor is the model: what it has in common with the columns
+    follows from them.
+    """
+    n, m = data.shape[1], data.shape[2] // 2
+    num_paths = state.gain.shape[1]
+    wave_f, wave_a = _wave(state.delay, n), _wave(state.angle, m)
+    both_f = torch.cat([wave_f, _centred(n, data.device)[:, None] * wave_f], 2)
+    both_a = torch.cat([wave_a, -1j * _centred(m, data.device)[:, None] * wave_a], 2)
+    wave = torch.arange(num_paths, device=data.device)
+    slope = wave + num_paths
+    of_f, of_a = torch.cat([wave, slope, wave, wave]), torch.cat([slope, wave, wave, wave])
+
+    # The derivative of a delay factor is -j times the subcarrier times itself.
+    turn = torch.ones(2 * num_paths, dtype=data.dtype, device=data.device)
+    turn[num_paths:] = -1j
+    gram_f = (both_f.mH @ both_f) * (turn.conj()[:, None] * turn)
+    gram_a = both_a.mH @ both_a
+    gram = gram_f[:, of_f][:, :, of_f] * gram_a[:, of_a][:, :, of_a]
+    projected = wave_f.mH @ data
+    projected = torch.cat([projected[:, :, :m], 1j * projected[:, :, m:]], 1)
+    measured = (projected[:, of_f] * both_a[:, :, of_a].transpose(1, 2).conj()).sum(2)
+    modelled = (gram[:, :, 2 * num_paths : 3 * num_paths] @ state.gain[:, :, None])[:, :, 0]
+
+    one = torch.ones_like(state.gain)
+    weight = torch.cat([state.gain, state.gain, one, 1j * one], 1)
+    normal = (gram * (weight.conj()[:, :, None] * weight[:, None, :])).real
+    misfit = measured - modelled
+    right = weight.real * misfit.real + weight.imag * misfit.imag
+    explained = (2 * measured - modelled)[:, 2 * num_paths : 3 * num_paths]
+    cost = energy - (state.gain.real * explained.real + state.gain.imag * explained.imag).sum(1)
+    return _System(torch.nan_to_num(cost, nan=math.inf), normal, right)
+
+
+def _step(state: State, system: _System, damping: Tensor) -> State:
+    """Where one damped step leads."""
+    diagonal = system.normal.diagonal(dim1=1, dim2=2)
+    # A path without gain has no derivative by angle and delay; the floor keeps the system regular.
+    floor = 1e-12 * diagonal.amax(1, keepdim=True)
+    damped = system.normal + torch.diag_embed(damping[:, None] * diagonal + floor)
+    factor, _ = torch.linalg.cholesky_ex(damped)
+    move = torch.cholesky_solve(system.right[:, :, None], factor)[:, :, 0]
+    by_angle, by_delay, by_real, by_imaginary = move.split(state.gain.shape[1], 1)
+    gain = state.gain + torch.complex(by_real, by_imaginary)
+    return State(state.delay + by_delay, state.angle + by_angle, gain, state.cost)
+
+
+class _Result:
+    """Finished paths of all snapshots."""
+
+    def __init__(self, num_snapshots: int, num_paths: int, where: torch.device) -> None:
+        shape = (num_snapshots, num_paths)
+        self.delay, self.angle = (torch.zeros(shape, dtype=torch.float64, device=where) for _ in range(2))
+        self.gain = torch.zeros(shape, dtype=torch.complex128, device=where)
+
+    def store(self, index: Tensor, state: State) -> None:
+        """Replace what is known of these snapshots."""
+        count = state.gain.shape[1]
+        for mine, theirs in zip((self.delay, self.angle, self.gain), state[:3], strict=True):
+            mine[index, :count] = theirs
+
+    def sorted(self, least: float) -> Fit:
+        """Strongest first; paths below the ``least`` SNR are not valid."""
+        strength = power(self.gain)
+        order = strength.argsort(dim=1, descending=True, stable=True)
+        delay, angle, gain = (part.gather(1, order) for part in (self.delay, self.angle, self.gain))
+        return Fit(delay, angle, gain, strength.gather(1, order) >= least)

@@ -1,0 +1,1 @@
+"""Scores: whatever turns traced and observed paths into a posterior over the candidates."""

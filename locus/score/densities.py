@@ -1,0 +1,161 @@
+"""The baselines of Sec. III-C: observed paths and the receiver's pose in, a density of the transmitter's position out.
+
+They do not see the twin: a network gives the parameters of a density, which is evaluated on the candidates and
+normalised there, so that its loss is the same quantity as LOCUS-DT's. Lengths are in units of half a room's side.
+
+Two encodings: ``plain`` gives the network angles relative to the heading, and takes the position in the room from it
+(Gauss-Polar: the direction relative to the heading). ``turned`` turns the angles to the axes of the room and takes the
+position relative to the receiver (Gauss-Polar: the direction relative to those axes).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from locus.score.features import PER_PATH, features
+from locus.score.method import HIDDEN, Method, MethodOptions
+
+RECIPE = 1
+
+_POSE = 4  # x, y, cosine and sine of the heading
+_LEAST_WIDTH = 1e-3  # of a density: 5 cm in a room of 100 m
+_WRAPS = 2  # turns to either side that are summed
+
+
+class DensityNetwork(Method):
+    """A network of hidden layers (64, 16) whose output is the parameters of a density over the plane."""
+
+    encodings = ("plain", "turned")
+    num_outputs: int
+
+    def __init__(self, options: MethodOptions | None = None) -> None:
+        super().__init__(options)
+        self.network = nn.Sequential(
+            nn.Linear(self.options.num_features + _POSE, HIDDEN[0]),
+            nn.ReLU(),
+            nn.Linear(*HIDDEN),
+            nn.ReLU(),
+            nn.Linear(HIDDEN[1], self.num_outputs),
+        )
+
+    def candidates(self, paths: xr.Dataset) -> NDArray[np.float32]:
+        """Positions, (-1, -1) and (1, 1) in opposite corners of the room."""
+        position = np.stack([paths.x.values, paths.y.values], axis=-1)
+        return self._scale(position).astype(np.float32)
+
+    def conditions(self, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float32]:
+        """The observed features that LOCUS-DT sees, and the pose."""
+        seen = features(observed, self.options.num_paths, self.options.features)
+        heading = np.asarray(paths.rx_heading.values)[..., np.newaxis]
+        position = self._scale(np.stack([paths.rx_x.values, paths.rx_y.values], axis=-1))[..., np.newaxis, :]
+        if self.options.encoding == "turned":
+            by_path = seen.reshape(*seen.shape[:-1], -1, PER_PATH)
+            by_path[..., :2] = _turn(by_path[..., :2], heading[..., np.newaxis])
+        pose = np.concatenate([position, np.cos(heading)[..., np.newaxis], np.sin(heading)[..., np.newaxis]], axis=-1)
+        pose = np.broadcast_to(pose, (*seen.shape[:-1], _POSE))
+        return np.concatenate([seen, pose.astype(np.float32)], axis=-1)
+
+    def forward(self, candidates: Tensor, conditions: Tensor) -> Tensor:
+        """Log density of every candidate for every snapshot, (..., snapshot, candidate)."""
+        outputs = self.network(conditions)
+        return self.log_density(candidates[..., None, :, :], outputs[..., None, :], conditions[..., None, -_POSE:])
+
+    @abstractmethod
+    def log_density(self, positions: Tensor, outputs: Tensor, pose: Tensor) -> Tensor:
+        """Log density at positions (..., 2), given the network's outputs (..., number) and the pose (..., 4)."""
+
+    def _scale(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(2 * position / self.options.size - 1)
+
+    def _origin(self, pose: Tensor) -> Tensor:
+        """Where means are measured from."""
+        return pose[..., :2] if self.options.encoding == "turned" else torch.zeros_like(pose[..., :2])
+
+
+class GaussCart(DensityNetwork):
+    """A Gaussian in Cartesian coordinates."""
+
+    name = "gauss_cart"
+    num_outputs = 5
+
+    def log_density(self, positions: Tensor, outputs: Tensor, pose: Tensor) -> Tensor:
+        """Gaussian with mean and full covariance."""
+        return _log_gaussian(positions - self._origin(pose), outputs)
+
+
+class GmmCart(DensityNetwork):
+    """A mixture of three Gaussians in Cartesian coordinates."""
+
+    name = "gmm_cart"
+    num_components = 3
+    num_outputs = 6 * num_components
+
+    def __init__(self, options: MethodOptions | None = None) -> None:
+        super().__init__(options)
+        # Components start apart, a third of a turn from each other and narrow: those that overlap may stay together
+        angle = 2 * math.pi * torch.arange(self.num_components) / self.num_components
+        bias = self.network[-1].bias.data.unflatten(0, (self.num_components, 6))
+        bias[:, 1:3] = 0.5 * torch.stack([torch.cos(angle), torch.sin(angle)], dim=1)
+        bias[:, 3:5] = math.log(math.expm1(0.3))
+
+    def log_density(self, positions: Tensor, outputs: Tensor, pose: Tensor) -> Tensor:
+        """Weighted sum of the components."""
+        components = outputs.unflatten(-1, (self.num_components, 6))
+        logs = _log_gaussian((positions - self._origin(pose))[..., None, :], components[..., 1:])
+        return torch.logsumexp(torch.log_softmax(components[..., 0], -1) + logs, -1)
+
+
+class GaussPolar(DensityNetwork):
+    """A Gaussian in distance and direction from the receiver."""
+
+    name = "gauss_polar"
+    num_outputs = 6
+
+    def log_density(self, positions: Tensor, outputs: Tensor, pose: Tensor) -> Tensor:
+        """Density over the plane of a Gaussian of distance, cut off at zero, and of direction, wrapped around.
+
+        The distance has a Gaussian marginal; the direction, given the distance, is a wrapped Gaussian about a mean that
+        is linear in the distance: together the full covariance, by its Cholesky factor. The 1/r turns a density over
+        distance and direction into one over the plane.
+        """
+        offset = positions - pose[..., :2]
+        distance = torch.hypot(offset[..., 0], offset[..., 1]).clamp_min(1e-6)
+        direction = torch.atan2(offset[..., 1], offset[..., 0])
+        if self.options.encoding == "plain":
+            direction = direction - torch.atan2(pose[..., 3], pose[..., 2])
+        mean, width = softplus(outputs[..., 0]), softplus(outputs[..., 1]) + _LEAST_WIDTH
+        cosine = torch.where((outputs[..., 2] == 0) & (outputs[..., 3] == 0), 1.0, outputs[..., 2])
+        middle = torch.atan2(outputs[..., 3], cosine)
+        spread = math.pi * torch.sigmoid(outputs[..., 5]) + _LEAST_WIDTH  # wider, it would be uniform all the same
+        standard = (distance - mean) / width
+        turn = direction - middle - outputs[..., 4] * standard
+        turn = turn - 2 * math.pi * torch.round(turn / (2 * math.pi))
+        wraps = 2 * math.pi * torch.arange(-_WRAPS, _WRAPS + 1, device=turn.device)
+        log_direction = torch.logsumexp(-0.5 * ((turn[..., None] + wraps) / spread[..., None]) ** 2, -1)
+        log_distance = -0.5 * standard**2 - torch.log(width) - torch.special.log_ndtr(mean / width)
+        return log_distance + log_direction - torch.log(spread) - torch.log(distance) - math.log(2 * math.pi)
+
+
+def _log_gaussian(positions: Tensor, parameters: Tensor) -> Tensor:
+    """Log density of a Gaussian: mean (2), and the Cholesky factor of its covariance, diagonal (2) and below it (1)."""
+    first = softplus(parameters[..., 2]) + _LEAST_WIDTH
+    second = softplus(parameters[..., 3]) + _LEAST_WIDTH
+    offset = positions - parameters[..., :2]
+    u = offset[..., 0] / first
+    v = (offset[..., 1] - parameters[..., 4] * u) / second
+    return -0.5 * (u * u + v * v) - torch.log(first) - torch.log(second) - math.log(2 * math.pi)
+
+
+def _turn(vectors: NDArray[np.float32], angle: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Vectors (..., 2) turned by an angle; zeros, which stand for missing paths, stay zeros."""
+    x, y = vectors[..., 0], vectors[..., 1]
+    turned = np.stack([x * np.cos(angle) - y * np.sin(angle), x * np.sin(angle) + y * np.cos(angle)], axis=-1)
+    return turned.astype(np.float32)

@@ -1,0 +1,43 @@
+"""Features: path sets of the twin or of an observation in, the numbers that the networks see out (Sec. II-F)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from locus.settings.config import FeatureOptions
+
+RECIPE = 1
+
+PER_PATH = 3
+"""Numbers a path: cosine and sine of its angle of arrival, and its scaled SNR. The delay is discarded."""
+
+
+def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | None = None) -> NDArray[np.float32]:
+    """The strongest paths as numbers, for both sides of the comparison.
+
+    The SNR in dB is clipped to ``options.snr_range`` and scaled to [0, 1]. A missing path (``valid`` False: not
+    detected, or not traced) is three zeros, which no real path is.
+
+    Args:
+        paths: ``aoa``, ``snr_db`` and ``valid`` (..., path), strongest first.
+        num_paths: strongest paths that are used, K of the paper.
+        options: range of the SNR and order of the paths; the default ones if missing.
+
+    Returns:
+        Array (..., 3 x ``num_paths``).
+    """
+    options = options or FeatureOptions()
+    strongest = paths[["aoa", "snr_db", "valid"]].isel(path=slice(num_paths))
+    aoa, snr, valid = (strongest[name].transpose(..., "path").values for name in ("aoa", "snr_db", "valid"))
+    if options.order == "angle":
+        # By the sine, which is all that a linear array sees; missing paths stay at the end
+        by_angle = np.argsort(np.where(valid, np.sin(aoa), np.inf), axis=-1, kind="stable")
+        aoa, snr, valid = (np.take_along_axis(values, by_angle, axis=-1) for values in (aoa, snr, valid))
+    low, high = options.snr_range
+    numbers = np.zeros((*valid.shape[:-1], num_paths, PER_PATH), dtype=np.float32)
+    scaled = (np.clip(snr, low, high) - low) / (high - low)
+    for column, values in enumerate((np.cos(aoa), np.sin(aoa), scaled)):
+        numbers[..., : valid.shape[-1], column] = np.where(valid, values, 0)
+    return numbers.reshape(*valid.shape[:-1], -1)

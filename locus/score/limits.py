@@ -1,0 +1,303 @@
+"""The Bayes limit: traced paths of a group and its snapshots in, the log posterior that no method can beat out.
+
+Given the sync offset t, both receivers below look at a snapshot through filters of their own and see a power q(t). The
+sum over subcarriers makes q a trigonometric polynomial, which a few Fourier coefficients hold exactly. What is left is
+its integral over t: on a coarse grid everywhere, and on the fine one where the coarse one could not do.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import xarray as xr
+from numba import njit
+from numpy.typing import NDArray
+from torch import Tensor
+
+from locus.receiver.estimator import check_samples, despread
+from locus.settings.checks import check_range
+from locus.settings.config import Radio
+from locus.twin.antenna import array_response
+
+RECIPE = 1
+
+_BATCH = 32, 8  # candidates that are filtered side by side, phases known or not: they should stay in the cache
+_SMOOTH = 26.0  # largest exponent whose peak the coarse bins resolve: 8 a subcarrier, 16 if phases are unknown
+_REFINED, _KEPT = 8.0, 20.0  # nats below a candidate's peak down to which bins are refined, and count at all
+_HOPELESS = 60.0  # nats below the best candidate: not integrated, its highest bin stands for it
+
+Receiver = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+def bayes_limit(
+    paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096
+) -> xr.DataArray:
+    """Log posterior, eq. (2), of a receiver that knows each candidate's signal up to one phase and the sync offset.
+
+    A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which leaves
+    ``I0(2 |s^H D(t)^H y|) exp(-|s|^2)``; the offset t on a grid. The prior is uniform on the candidates with a path.
+
+    Args:
+        paths: traced paths (candidate, path) of a group.
+        snapshots: what :func:`locus.observe` returns, ``iq`` (sample, antenna) or (snapshot, sample, antenna).
+        radio: waveform, antennas and link budget; by default the one that ``snapshots`` carries, or the paper's.
+        num_bins: bins of the sync offset over the pilot's period; the result is that of the sum over all of them.
+
+    Returns:
+        Log posterior (candidate) or (snapshot, candidate): its exponentials sum to 1; -inf without a path.
+
+    Raises:
+        ValueError: dimensions or values are others, or no candidate has a path.
+    """
+    return _limit(paths, snapshots, radio, num_bins, _known_phases)
+
+
+def blind_limit(
+    paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096
+) -> xr.DataArray:
+    """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path but no path's phase.
+
+    Gains are independent zero-mean complex Gaussians of the traced powers P, so that a snapshot is one too, with the
+    covariance I + A P A^H: a column of A is a path's array response times its delays. Arguments and result are those
+    of :func:`bayes_limit`.
+    """
+    return _limit(paths, snapshots, radio, num_bins, _unknown_phases)
+
+
+def _limit(
+    paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None, num_bins: int, look: Receiver
+) -> xr.DataArray:
+    if radio is None:
+        radio = Radio(**json.loads(snapshots.attrs["radio"])) if "radio" in snapshots.attrs else Radio()
+    samples = _check(paths, snapshots, radio, num_bins)
+    heard = paths.valid.values.any(1)
+    channel = despread(torch.from_numpy(samples.astype(np.complex128)), radio)
+    score = np.full((len(samples), len(heard)), -np.inf)
+    score[:, heard] = _log_likelihood(paths.isel(candidate=heard), channel, radio, num_bins, look)
+    largest = score.max(1, keepdims=True)
+    score -= largest + np.log(np.exp(score - largest).sum(1, keepdims=True))
+    coordinates = {name: paths[name] for name in ("x", "y") if name in paths.coords}
+    attributes = {"units": "1", "long_name": "logarithm of the posterior probability"}
+    result = xr.DataArray(score, coordinates, ("snapshot", "candidate"), "log_posterior", attributes)
+    return result.isel(snapshot=0) if snapshots.iq.ndim == 2 else result
+
+
+def _check(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio, num_bins: int) -> NDArray[np.complex128]:
+    for name in ("aoa", "delay", "gain", "valid"):
+        if name not in paths or paths[name].dims != ("candidate", "path"):
+            found = paths[name].dims if name in paths else "none"
+            raise ValueError(f"Expected 'paths' with {name} (candidate, path), got {found}")
+        if not np.isfinite(paths[name].values[paths.valid.values.astype(bool)]).all():
+            raise ValueError(f"Expected finite {name} of valid 'paths', got others")
+    if not paths.valid.values.any():
+        raise ValueError("Expected a candidate with a path in 'paths', got none")
+    dims = snapshots.iq.dims if "iq" in snapshots else "none"
+    if dims not in (("sample", "antenna"), ("snapshot", "sample", "antenna")):
+        raise ValueError(f"Expected 'snapshots' with iq (sample, antenna) or (snapshot, sample, antenna), got {dims}")
+    check_range("num_bins", num_bins, 2 * radio.num_subcarriers)
+    samples = np.asarray(snapshots.iq.values)
+    samples = samples[np.newaxis] if samples.ndim == 2 else samples
+    check_samples(samples, radio)
+    return samples
+
+
+def _log_likelihood(
+    paths: xr.Dataset, channel: Tensor, radio: Radio, num_bins: int, look: Receiver
+) -> NDArray[np.float64]:
+    """Log likelihood (snapshot, candidate) up to a constant of each snapshot; every candidate has a path."""
+    coherent = look is _known_phases
+    coefficients, constant = _powers(paths, channel, radio, look)
+    prior = _folded_prior(radio, num_bins)
+    num_coarse = num_bins
+    # With an offset within less than a period there are bins without weight, which coarse ones would blur.
+    while prior.all() and num_coarse % 2 == 0 and num_coarse >= (16 if coherent else 32) * radio.num_subcarriers:
+        num_coarse //= 2
+    # Coarse weights have the same sum as the fine ones with all that coarse bins resolve.
+    coarse_prior = np.fft.irfft(np.fft.rfft(prior)[: num_coarse // 2 + 1], num_coarse) if prior.all() else prior
+    rows = []
+    for one in coefficients:
+        # Single precision is enough for smooth peaks; higher ones are refined in double.
+        coarse = torch.fft.irfft(one.to(torch.complex64), n=num_coarse, norm="forward").clamp_(min=0)
+        rows.append(_integrate(coarse, one.numpy(), constant.numpy(), prior, coarse_prior, coherent) - constant.numpy())
+    return np.array(rows)
+
+
+def _powers(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Receiver) -> tuple[Tensor, Tensor]:
+    """Fourier coefficients of q(t), (snapshot, candidate, subcarrier), and the constant of each candidate."""
+    valid = paths.valid.values.astype(bool)
+    n, device = radio.num_subcarriers, channel.device
+    coefficients = torch.empty(len(channel), len(valid), n, dtype=channel.dtype)
+    constant = torch.empty(len(valid), dtype=torch.float64)
+    turns = np.where(valid, paths.delay.values.astype(float) / radio.period % 1, 0)
+    arrays = array_response(np.where(valid, paths.aoa.values, 0), radio.num_antennas)
+    gains = np.where(valid, paths.gain.values, 0).astype(complex) * math.sqrt(radio.tx_power / radio.noise_power)
+    # Candidates with equally many paths go together, so that little padding is carried along.
+    batch = _BATCH[0] if look is _known_phases else _BATCH[1]
+    length = valid.shape[1] - np.argmax(valid[:, ::-1], axis=1)
+    for index in np.split(np.argsort(length, kind="stable"), range(batch, len(valid), batch)):
+        kept = slice(length[index].max())
+        wave = np.exp(-2j * np.pi * turns[index, kept, np.newaxis] * np.arange(n))
+        parts = (torch.from_numpy(part).to(device) for part in (gains[index, kept], wave, arrays[index, kept]))
+        seen, constant[index] = look(channel, *parts)
+        power = torch.from_numpy(_sum_power(torch.fft.fft(seen, n=2 * n).cpu().numpy()))
+        coefficients[:, index] = torch.fft.rfft(power, norm="forward")[..., :n].transpose(0, 1)
+    return coefficients, constant
+
+
+def _known_phases(channel: Tensor, gain: Tensor, wave: Tensor, array: Tensor) -> tuple[Tensor, Tensor]:
+    """What one filter a candidate sees, s^H y before the sum over subcarriers, and the energy of the signal s.
+
+    Results are (candidate, filter, snapshot, subcarrier) and (candidate).
+    """
+    signal = (gain[..., None] * wave).mT @ array
+    seen = torch.einsum("cka,ska->csk", signal.conj(), channel)
+    return seen[:, None], torch.view_as_real(signal).square().sum((1, 2, 3))
+
+
+def _unknown_phases(channel: Tensor, gain: Tensor, wave: Tensor, array: Tensor) -> tuple[Tensor, Tensor]:
+    """What as many filters as paths see, L^-1 P^(1/2) A^H y, and log det(L L^H) = log det(I + P^(1/2) A^H A P^(1/2)).
+
+    By Woodbury's identity their power is y^H y - y^H (I + A P A^H)^-1 y. L exists also when paths coincide.
+    """
+    root = gain.abs().to(gain.dtype)
+    gram = (wave.conj() @ wave.mT) * (array.conj() @ array.mT) * (root[:, :, None] * root[:, None, :])
+    factor = torch.linalg.cholesky(gram + torch.eye(gram.shape[-1], device=gram.device))
+    whiten = torch.linalg.solve_triangular(factor, torch.diag_embed(root), upper=False)
+    matched = (array.conj() @ channel.flatten(0, 1).T).unflatten(2, channel.shape[:2]) * wave.conj()[:, :, None]
+    seen = (whiten @ matched.flatten(2)).view_as(matched)
+    return seen, 2 * factor.diagonal(dim1=1, dim2=2).real.log().sum(1)
+
+
+def _folded_prior(radio: Radio, num_bins: int) -> NDArray[np.float64]:
+    """Probability that the sync offset, modulo the pilot's period, is nearest to each bin; bin 0 is at offset 0."""
+    if radio.sync_window == 0:
+        return np.asarray(np.eye(1, num_bins)[0])
+    window = radio.sync_window / radio.period
+    edges = np.concatenate([[0], (np.arange(num_bins) + 0.5) / num_bins, [1]])
+    below = math.floor(window) * edges + np.minimum(edges, window % 1)
+    mass = np.diff(below) / window
+    mass[0] += mass[-1]  # bin 0 reaches around the end of the period
+    return np.asarray(mass[:-1])
+
+
+@njit(cache=True, fastmath=True)
+def _sum_power(spectrum):  # type: ignore[no-untyped-def]
+    """Power (candidate, snapshot, bin), summed over the filters of (candidate, filter, snapshot, bin)."""
+    num_candidates, num_filters, num_snapshots, num_bins = spectrum.shape
+    power = np.zeros((num_candidates, num_snapshots, num_bins))
+    for c in range(num_candidates):
+        for f in range(num_filters):
+            for s in range(num_snapshots):
+                for b in range(num_bins):
+                    power[c, s, b] += spectrum[c, f, s, b].real ** 2 + spectrum[c, f, s, b].imag ** 2
+    return power
+
+
+def _integrate(
+    coarse: Tensor,
+    coefficients: NDArray[np.complex128],
+    constant: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    coarse_prior: NDArray[np.float64],
+    coherent: bool,
+) -> NDArray[np.float64]:
+    """Logarithm of the integral of I0(2 sqrt(q)), or of exp(q), over the offset: (candidate) of one snapshot."""
+    # |p| = M cos(a) of a polynomial of degree n is at least M cos(a + n d) at a distance d (Riesz; Boas).
+    turn = (coefficients.shape[1] - 1) / 2 * math.pi / coarse.shape[1]
+    highest = coarse.amax(1).double().numpy()
+    top = highest if prior.all() else coarse[:, torch.from_numpy(prior > 0)].amax(1).double().numpy()
+    result = _height(top, coherent)
+    bound = highest / math.cos(turn) ** 2
+    alive = _height(bound, coherent) - constant >= (result - constant).max() - _HOPELESS
+    # A peak is as narrow as its curvature, 2 sqrt(q) or 2 q, makes it, and twice the bins resolve four times as much.
+    smooth = (2 * np.sqrt(highest) if coherent else 2 * highest / 4) <= _SMOOTH
+    index = np.flatnonzero(alive & smooth)
+    result[index] = _sum_smooth(coarse.numpy(), index, coarse_prior, coherent)
+    wanted = np.sqrt(top) - _REFINED / 2 if coherent else np.sqrt(np.maximum(top - _REFINED, 0))
+    angle = np.arccos(np.maximum(wanted, 0) / np.sqrt(np.maximum(bound, 1e-300))) + turn
+    level = bound * np.cos(np.minimum(angle, math.pi / 2)) ** 2
+    circle = np.exp(2j * math.pi / len(prior) * np.arange(len(prior)))
+    for c in np.flatnonzero(alive & ~smooth):
+        result[c] = _sum_refined(coarse.numpy()[c], coefficients[c], prior, coarse_prior, circle, level[c], coherent)
+    return result
+
+
+def _height(power: NDArray[np.float64], coherent: bool) -> NDArray[np.float64]:
+    if not coherent:
+        return power.copy()
+    x = 2 * np.sqrt(power)
+    return np.asarray(x + np.log(torch.special.i0e(torch.from_numpy(x)).numpy()))
+
+
+@njit(cache=True, fastmath=True)
+def _sum_smooth(coarse, index, prior, coherent):  # type: ignore[no-untyped-def]
+    """Logarithm of the weighted sum over coarse bins, for some candidates; exponents are small."""
+    result = np.empty(len(index))
+    for i in range(len(index)):
+        power = coarse[index[i]].astype(np.float64)
+        top = power.max()
+        if coherent:  # I0(2 sqrt(q)) = 1 + q / 1^2 (1 + q / 2^2 (1 + ...))
+            value = np.ones(len(power))
+            for m in range(int(2 * math.sqrt(top)) + 14, 0, -1):
+                scale = 1 / m**2
+                for b in range(len(power)):
+                    value[b] = 1 + scale * power[b] * value[b]
+            result[i] = math.log((value * prior).sum())
+        else:
+            result[i] = top + math.log((np.exp(power - top) * prior).sum())
+    return result
+
+
+@njit(cache=True)
+def _sum_refined(coarse, coefficients, prior, coarse_prior, circle, level, coherent):  # type: ignore[no-untyped-def]
+    """The same for one candidate of which the bins above a level are refined."""
+    step = len(prior) // len(coarse)
+    above = np.flatnonzero(coarse >= level)
+    fine = (np.repeat(above * step - step // 2, step) + np.arange(len(above) * step) % step) % len(prior)
+    fine = fine[prior[fine] > 0]
+    below = np.flatnonzero((coarse < level) & (coarse_prior > 0))
+    power = np.concatenate((_evaluate(coefficients, circle[fine]), coarse[below].astype(np.float64)))
+    weight = np.concatenate((prior[fine], coarse_prior[below]))
+    exponent = 2 * np.sqrt(np.maximum(power, 0)) if coherent else power
+    top = exponent.max()
+    total = 0.0
+    for i in range(len(power)):
+        if exponent[i] > top - _KEPT:
+            factor = _bessel(exponent[i]) if coherent else 1.0
+            total += weight[i] * factor * math.exp(exponent[i] - top)
+    return top + math.log(total)
+
+
+@njit(cache=True)
+def _bessel(x):  # type: ignore[no-untyped-def]
+    """exp(-x) I0(x) after Abramowitz and Stegun 9.8.1 and 9.8.2: to 2e-7, whatever the size of x."""
+    if x < 3.75:
+        t = (x / 3.75) ** 2
+        series = 1.2067492 + t * (0.2659732 + t * (0.0360768 + t * 0.0045813))
+        return math.exp(-x) * (1 + t * (3.5156229 + t * (3.0899424 + t * series)))
+    t = 3.75 / x
+    series = 0.00916281 + t * (-0.02057706 + t * (0.02635537 + t * (-0.01647633 + t * 0.00392377)))
+    return (0.39894228 + t * (0.01328592 + t * (0.00225319 + t * (-0.00157565 + t * series)))) / math.sqrt(x)
+
+
+@njit(cache=True, fastmath=True)
+def _evaluate(coefficients, points):  # type: ignore[no-untyped-def]
+    """The polynomial with these Fourier coefficients at points of the unit circle."""
+    result = np.empty(len(points))
+    for start in range(0, len(points), 64):  # so many abreast as stay in registers and the nearest cache
+        turn_real, turn_imaginary = points[start : start + 64].real.copy(), points[start : start + 64].imag.copy()
+        real, imaginary = np.ones(len(turn_real)), np.zeros(len(turn_real))
+        total = np.full(len(turn_real), coefficients[0].real)
+        for m in range(1, len(coefficients)):
+            a, b = 2 * coefficients[m].real, 2 * coefficients[m].imag
+            for i in range(len(turn_real)):
+                x = real[i] * turn_real[i] - imaginary[i] * turn_imaginary[i]
+                imaginary[i] = real[i] * turn_imaginary[i] + imaginary[i] * turn_real[i]
+                real[i] = x
+                total[i] += a * x - b * imaginary[i]
+        result[start : start + 64] = total
+    return result

@@ -1,0 +1,129 @@
+"""The score: twin paths of every candidate and observed paths in, a posterior over the candidates out.
+
+:class:`Method` is what LOCUS-DT and the baselines share; :class:`PairNetwork` is LOCUS-DT's G of eq. (8).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from locus.score.features import PER_PATH
+from locus.settings.config import FeatureOptions
+from locus.twin.base import ATTRIBUTES
+
+RECIPE = 1
+
+HIDDEN = (64, 16)
+"""Widths of the hidden layers of all networks (Sec. III-D)."""
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """What a trained network must know to be used again."""
+
+    num_paths: int = 6
+    """Paths of each side, K of the paper."""
+    features: FeatureOptions = field(default_factory=FeatureOptions)
+    size: float = 100.0
+    """Side of the rooms trained on [m]: the baselines' unit of length is half of it."""
+    encoding: str = "plain"
+    """How the baselines see angles and the receiver; LOCUS-DT has one way only."""
+
+    @property
+    def num_features(self) -> int:
+        """Numbers of one path set."""
+        return PER_PATH * self.num_paths
+
+
+class Method(nn.Module, ABC):  # type: ignore[misc]
+    """A network that scores every candidate of a group for every snapshot."""
+
+    name: ClassVar[str]
+    encodings: ClassVar[tuple[str, ...]] = ("plain",)
+
+    def __init__(self, options: MethodOptions | None = None) -> None:
+        super().__init__()
+        self.options = options or MethodOptions()
+        if self.options.encoding not in self.encodings:
+            raise ValueError(f"Expected 'encoding' in {list(self.encodings)}, got {self.options.encoding!r}")
+
+    @abstractmethod
+    def candidates(self, paths: xr.Dataset) -> NDArray[np.float32]:
+        """What the method knows of each candidate, (..., candidate, number)."""
+
+    @abstractmethod
+    def conditions(self, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float32]:
+        """What it knows of each snapshot, (..., snapshot, number)."""
+
+    @abstractmethod
+    def forward(self, candidates: Tensor, conditions: Tensor) -> Tensor:
+        """Scores (..., snapshot, candidate), eq. (14)."""
+
+    def loss(self, candidates: Tensor, truths: Tensor, conditions: Tensor, dropped: Tensor) -> Tensor:
+        """Mean cross-entropy of eq. (17) over the truth and the candidates, one of which is left out.
+
+        Args:
+            candidates: of each group, (group, candidate, number).
+            truths: the true candidate of each snapshot, (group, snapshot, number).
+            conditions: of each snapshot, (group, snapshot, number).
+            dropped: candidate that does not count for a snapshot, (group, snapshot): the truth, where it is among them.
+        """
+        scores = self(candidates, conditions).scatter(-1, dropped[..., None], -torch.inf)
+        true = self(truths[..., None, :], conditions[..., None, :])[..., 0]
+        return (torch.logsumexp(torch.cat([scores, true], -1), -1) - true[..., 0]).mean()
+
+    def log_posterior(self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None) -> xr.DataArray:
+        """Logarithm of :meth:`posterior`, accurate where that underflows."""
+        single = "snapshot" not in observed.dims
+        observed = observed.expand_dims("snapshot") if single else observed
+        device = next(self.parameters()).device
+        inputs = (self.candidates(paths), self.conditions(paths, observed))
+        with torch.no_grad():
+            scores = self(*(torch.from_numpy(part).to(device) for part in inputs)).cpu().numpy()
+        values = normalise(scores, prior)
+        coordinates = {name: ("candidate", paths[name].values, ATTRIBUTES[name]) for name in ("x", "y")}
+        attributes = {"units": "1", "long_name": "logarithm of the posterior"}
+        result = xr.DataArray(values, coordinates, ("snapshot", "candidate"), attrs=attributes)
+        return result.isel(snapshot=0) if single else result
+
+    def posterior(self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None) -> xr.DataArray:
+        """Probability of every candidate, eq. (9), normalised over the candidates as in eq. (16).
+
+        Args:
+            paths: traced paths (candidate, path) with the coordinates that a twin gives them.
+            observed: estimated paths (path) or (snapshot, path).
+            prior: weight of every candidate, (candidate), not negative; uniform if missing.
+
+        Returns:
+            DataArray (candidate) or (snapshot, candidate) that sums to 1 over the candidates, coordinates x and y.
+        """
+        logarithm = self.log_posterior(paths, observed, prior)
+        return logarithm.copy(data=np.exp(logarithm.values)).assign_attrs(long_name="posterior probability")
+
+
+def normalise(scores: NDArray[np.float32], prior: ArrayLike | None = None) -> NDArray[np.float64]:
+    """Log posterior (..., candidate) from scores and a prior, whatever the size of the scores.
+
+    Raises:
+        ValueError: the prior has another shape, a negative or no positive weight, or is not finite.
+    """
+    logits = scores.astype(np.float64)
+    if prior is not None:
+        weights = np.asarray(prior, dtype=np.float64)
+        if weights.shape != logits.shape[-1:]:
+            raise ValueError(
+                f"Expected 'prior' of shape {logits.shape[-1:]}, one weight a candidate, got {weights.shape}"
+            )
+        if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
+            raise ValueError(f"Expected 'prior' finite, not negative and somewhere positive, got {weights}")
+        logits = logits + np.log(weights, out=np.full_like(weights, -np.inf), where=weights > 0)
+    logits = logits - logits.max(axis=-1, keepdims=True)
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))

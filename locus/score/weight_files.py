@@ -1,0 +1,91 @@
+"""Methods by name: a trained network in, a file of weights that says how it came about out, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from safetensors import safe_open
+
+from locus.score.densities import GaussCart, GaussPolar, GmmCart
+from locus.score.method import Method, MethodOptions
+from locus.score.pairwise import PairNetwork
+from locus.settings.checks import build, plain
+from locus.settings.device import device
+
+_CLASSES: dict[str, type[Method]] = {kind.name: kind for kind in (PairNetwork, GaussCart, GaussPolar, GmmCart)}
+
+METHODS = tuple(_CLASSES)
+"""Trained methods, LOCUS-DT first."""
+
+TITLES = {"locus_dt": "LOCUS-DT", "gauss_cart": "Gauss-Cart", "gauss_polar": "Gauss-Polar", "gmm_cart": "GMM-Cart"}
+"""Names as the paper prints them."""
+
+
+def check_method(name: str) -> None:
+    """Raise a ValueError unless ``name`` is a method's."""
+    if name not in METHODS:
+        raise ValueError(f"Expected 'method' in {list(METHODS)}, got {name!r}")
+
+
+def encodings(name: str) -> tuple[str, ...]:
+    """Encodings in which a method is trained."""
+    check_method(name)
+    return _CLASSES[name].encodings
+
+
+def make_method(name: str, options: MethodOptions, seed: int = 0) -> Method:
+    """An untrained method, its starting weights drawn from ``seed``."""
+    check_method(name)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return _CLASSES[name](options)
+
+
+def save_method(path: Path, method: Method, notes: dict[str, Any]) -> None:
+    """Write the weights, with what they need to be used again and ``notes`` in the header."""
+    header = {"method": method.name, "options": plain(dataclasses.asdict(method.options)), **notes}
+    write_tensors(path, {name: tensor.detach().cpu() for name, tensor in method.state_dict().items()}, header)
+
+
+def load_method(path: Path) -> tuple[Method, dict[str, Any]]:
+    """A trained method and the header of its file.
+
+    Raises:
+        ValueError: the file is not one of this project's.
+    """
+    tensors, header = read_tensors(path)
+    method = make_method(header["method"], build(MethodOptions, header["options"], "options."))
+    method.load_state_dict(tensors)
+    return method.to(device()).eval().requires_grad_(False), header
+
+
+def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str, Any]) -> None:
+    """Write a safetensors file to the side and rename it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    data = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    safetensors.torch.save_file(data, scratch, {"locus": json.dumps(header)})
+    scratch.chmod(0o644)  # safetensors makes files that only their owner reads
+    scratch.replace(path)
+
+
+def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Tensors and header of a safetensors file.
+
+    Raises:
+        ValueError: it is damaged, or not one of this project's.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {})["locus"])
+            return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118 - not a mapping
+    except (safetensors.SafetensorError, KeyError) as error:
+        raise ValueError(
+            f"Expected weights made by `locus train` in {path}, got a file without their header"
+        ) from error

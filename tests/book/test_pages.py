@@ -1,0 +1,149 @@
+"""Pages that are written for every build: the API from docstrings, status from a report, costs from measurements."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jinja2
+import numpy as np
+import pytest
+
+import locus
+from locus.book import pages, reading_page, scaling
+from locus.book.api import Module
+from locus.experiment.run import repository
+from locus.settings import units
+
+
+def test_api_describes_every_public_name_with_its_docstring() -> None:
+    names = pages.api()["names"]
+    assert list(names) == locus.__all__
+    for name, text in names.items():
+        docstring = inspect.getdoc(getattr(locus, name))
+        assert docstring
+        assert docstring.splitlines()[0] in text
+
+
+def test_api_describes_every_module() -> None:
+    root = Path(locus.__file__).parent
+    files = {".".join(("locus", *p.relative_to(root).with_suffix("").parts)) for p in root.rglob("*.py")}
+    modules = pages.api()["modules"]
+    assert modules.keys() == {name.removesuffix(".__init__") for name in files} - {"locus"}
+    assert ".. py:class:: SionnaTwin" in modules["locus.twin.sionna"]
+
+
+def test_pages_need_neither_sionna_nor_its_compiler() -> None:
+    program = (
+        "import sys; from locus.book import pages, scaling; pages.api(); scaling.numbers();"
+        "print([m for m in ('sionna', 'drjit', 'mitsuba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_module_in_words(tmp_path: Path) -> None:
+    source = tmp_path / "shapes.py"
+    source.write_text(
+        '"""Shapes: sizes in, areas out."""\n'
+        "class Square:\n"
+        '    """A square."""\n'
+        "    side: float = 2.0\n"
+        '    """Length of a side [m]."""\n'
+        "    parts: list[int] = field(default_factory=list)\n"
+        "    kind: ClassVar[str]\n"
+        "    @classmethod\n"
+        "    def read(cls, path: str, *, strict: bool = True) -> Square:\n"
+        '        """From a file.\n\n        Raises:\n            ValueError: it is not square.\n        """\n'
+        "    def _hidden(self) -> None: ...\n"
+        "def _private() -> None: ...\n"
+    )
+    text = Module("shapes", source).text()
+    assert "Shapes: sizes in, areas out." in text
+    assert "- ``side: float = 2.0``  Length of a side [m]." in text
+    assert "- ``parts: list[int]``" in text
+    assert ".. py:method:: read(path, *, strict=True)\n      :classmethod:" in text
+    assert ":raises ValueError: it is not square." in text
+    assert "kind" not in text
+    assert "hidden" not in text
+    assert "private" not in text
+
+
+def test_status_tells_what_the_report_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
+    run = locus.open_run("smoke")
+    with pytest.raises(FileNotFoundError, match=r"report\.json in run smoke"):
+        pages.status(run)
+    machine = {"cores": 2, "memory_gib": 8.0, "system": "Linux"}
+    step = {"state": "computed", "seconds": 3.0, "hash": "ab", "machine": machine}
+    steps = {
+        "models/a": {**step, "versions": {"numpy": "1"}, "finished": "2026-01-02 03:04"},
+        "models/b": {**step, "versions": {"numpy": "2"}, "seconds": None},
+    }
+    run.path.mkdir()
+    (run.path / "report.json").write_text(json.dumps({"steps": steps}))
+    told = pages.status(run)
+    assert told["versions"] == {"numpy": ["1", "2"]}
+    assert told["machines"] == {("Linux", 2, 8.0): 2}
+    text = pages.render("status.md", told)
+    assert "| `models/a` | computed | 3.0 s | 2026-01-02 03:04 | `ab` |" in text
+    assert "| `models/b` | computed | not noted | not noted | `ab` |" in text
+    assert str(tmp_path) not in text
+    assert "## Training" not in text
+
+
+def test_status_tells_how_the_papers_networks_were_trained() -> None:
+    told = pages.status(locus.open_run("paper"))["trainings"]
+    assert [one["network"] for one in told] == [
+        "LOCUS-DT",
+        *(f"{name}, {how}" for name in ("Gauss-Cart", "Gauss-Polar", "GMM-Cart") for how in ("plain", "turned")),
+        "LOCUS-DT, with errors",
+    ]
+    for one in told:
+        assert one["kept"] <= one["epochs"]
+        assert one["seconds"] > 0
+
+
+def test_a_few_wrong_candidates_a_step_train_as_well_as_all() -> None:
+    """As measured at the paper's size: closer than seeds are among themselves."""
+    measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))["negatives"]
+    told = reading_page.negatives(measured)
+    assert (told["few"]["count"], told["all"]["count"]) == ("128", "499")
+    assert abs(np.mean(measured["128"]["validation"]) - np.mean(measured["499"]["validation"])) < 0.02
+    assert abs(told["few"]["loss"] - told["all"]["loss"]) < 0.02
+    assert (told["gap"] < told["spread"]).all()
+    np.testing.assert_allclose(
+        told["few"]["covered"], [100 * np.mean(one) for one in zip(*measured["128"]["coverage"], strict=True)]
+    )
+
+
+def test_a_template_that_lacks_a_value_is_an_error() -> None:
+    with pytest.raises(jinja2.UndefinedError, match="measured"):
+        pages.render("scaling_out.md", {})
+
+
+def test_scaling_out_follows_the_measurements() -> None:
+    numbers = scaling.numbers()
+    seconds = 60 * numbers["measured"]["dataset"]["sionna"]["minutes"]["train"]
+    assert numbers["costs"]["trace, Sionna"] == [units.duration(seconds), units.duration(seconds * 1e6 / 8000)]
+    # 8000 layouts x (500 candidates + 10 snapshots) x 18 numbers x 4 bytes
+    assert numbers["costs"]["memory while training"] == ["294 MB", "37 GB"]
+    text = pages.render("scaling_out.md", numbers)
+    for growth in numbers["measured"]["score"]["growth"].values():
+        assert f"| {growth['exponent']:.2f} |" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.3, "0.3 s"), (119.0, "119 s"), (125.0, "2.1 min"), (9e3, "2.5 h"), (4e5, "4.6 days")]
+)
+def test_durations_in_words(seconds: float, words: str) -> None:
+    assert units.duration(seconds) == words
+
+
+def test_sizes_areas_and_counts_in_words() -> None:
+    assert [units.size(n) for n in (5e3, 2.94e8, 3.7e10, 2e12)] == ["5.0 kB", "294 MB", "37 GB", "2.0 TB"]
+    assert [units.area(n) for n in (0.41, 9.2, 4213.7)] == ["0.41", "9.2", "4,214"]
+    assert [units.count(n) for n in (140_000, 1e6, 8_392_000)] == ["140,000", "1 million", "8.4 million"]

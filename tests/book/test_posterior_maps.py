@@ -1,0 +1,99 @@
+"""Posterior maps and the words about a failure, on a room whose answers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+import xarray as xr
+
+import locus
+from locus.book.studies.limit_accuracy import convergence, moved
+from locus.book.studies.posterior_maps import Task, _nearest, _relative, diagnosis, strongest, worst
+from locus.score.method import MethodOptions
+from locus.score.weight_files import make_method
+from locus.settings.profiles import load_config
+
+THRESHOLD = -20.0
+
+
+def path_set(angles: list[float], snr: list[float], num_paths: int = 3) -> xr.Dataset:
+    """Paths (path) at angles [degrees], padded."""
+    missing = num_paths - len(angles)
+    return xr.Dataset(
+        {
+            "aoa": ("path", np.radians(np.array([*angles, *[0.0] * missing]))),
+            "snr_db": ("path", np.array([*snr, *[-np.inf] * missing])),
+            "valid": ("path", np.arange(num_paths) < len(angles)),
+        }
+    )
+
+
+def task(observed: xr.Dataset, truth: xr.Dataset, guess: xr.Dataset) -> Task:
+    """A task of two candidates, 3 m and 4 m apart in x and y, the first of which is the truth."""
+    paths = xr.concat([truth, guess], "candidate").assign_coords(
+        x=("candidate", [1.0, 4.0]), y=("candidate", [2.0, 6.0])
+    )
+    snapshots = xr.Dataset({"truth": ("snapshot", [0])})
+    layout, pose = locus.Layout(shapely.box(0, 0, 10, 10)), locus.Pose(5.0, 5.0, 0.0)
+    return Task(layout, pose, paths, snapshots, observed.expand_dims("snapshot"), {})
+
+
+def test_worst_row_is_found_among_the_first() -> None:
+    logs = np.array([-1.0, -5.0, -2.0, -4.0, -9.0, -3.0])
+    rows = xr.Dataset(
+        {"log_posterior": (("snapshot", "method"), np.stack([logs, 0 * logs], axis=1))},
+        coords={"method": ["a", "b"], "group": ("snapshot", [7, 7, 8, 8, 8, 9])},
+    )
+    assert worst(rows, "a", 200) == (4, 8, 2)
+    assert worst(rows, "a", 4) == (1, 7, 1)
+
+
+def test_map_between_candidates_is_that_of_the_nearest() -> None:
+    values = xr.DataArray(
+        [[-1.0, -3.0]],
+        {"x": ("candidate", [0.0, 10.0]), "y": ("candidate", [0.0, 0.0])},
+        dims=("snapshot", "candidate"),
+    )
+    grid = np.array([[1.0, 0.0], [9.0, 2.0], [4.0, 4.0]])
+    found = _relative(_nearest(values, grid))
+    assert found.values.tolist() == [[0.0, -2.0, 0.0]]
+    assert found.x.values.tolist() == [1.0, 9.0, 4.0]
+
+
+def test_strongest_paths_are_told_as_the_array_sees_them() -> None:
+    table = strongest(task(path_set([30], [-5]), path_set([150], [-6]), path_set([], [])), 0, 1)
+    assert table.loc["truth", "angle [degrees]"] == 150
+    assert table.loc["truth", "as the array sees it [degrees]"] == 30
+    assert table.loc["most probable", "metres from the truth"] == 5
+    assert table["paths"].tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("observed", "truth", "guess", "word"),
+    [
+        (path_set([], []), path_set([10], [-20.5]), path_set([20], [-40]), "Nothing was found"),
+        (path_set([40], [-19]), path_set([10], [-25]), path_set([41], [-19]), "false alarm"),
+        (path_set([40], [-9]), path_set([10, 40], [-8, -9]), path_set([41], [-9]), "not the one"),
+        (path_set([30], [-9]), path_set([150], [-9]), path_set([31], [-8]), "ambiguity"),
+        (path_set([30], [-9]), path_set([31], [-9]), path_set([150], [-8]), "the front"),
+        (path_set([30], [-9]), path_set([31], [-9]), path_set([29], [-8]), "weaker paths"),
+    ],
+)
+def test_diagnosis(observed: xr.Dataset, truth: xr.Dataset, guess: xr.Dataset, word: str) -> None:
+    assert word in diagnosis(task(observed, truth, guess), 0, 1, THRESHOLD)
+
+
+def test_limit_checks_on_one_room() -> None:
+    config = load_config("smoke", {"twin.evaluation": "image", "evaluation.num_snapshots": 3})
+    loss = convergence(config, 0, (1024, 4096, 8192))
+    assert loss.dims == ("num_bins",)
+    assert loss[1] == pytest.approx(float(loss[2]), abs=1e-4)
+    scorer = make_method("locus_dt", MethodOptions())
+    found = moved(config, scorer, 2, (0.0, 0.02), np.random.default_rng(0), num_candidates=20)
+    assert found.method.values.tolist() == ["locus_dt", "blind_limit", "bayes_limit"]
+    assert found.attrs["num_candidates"] == 20
+    assert int(found.num_snapshots[0]) == 6
+    bayes = found.loss.sel({"method": "bayes_limit"}).values
+    assert -np.log(20) <= bayes[0] < bayes[1]
+    assert convergence(config, 0, (4096,)).values == loss.values[1]

@@ -1,0 +1,73 @@
+"""A book built from a smoke run, behind a plain web server, and a real browser to look at it with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from browser import MEND, find_browser
+from patience import patience
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import locus
+from locus.book import build, reproduce
+
+Open = Callable[..., Page]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the built book."""
+    given = request.config.getoption("--book")
+    if given:
+        return Path(given)
+    folder = tmp_path_factory.mktemp("book")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(folder / "data"))
+        run = locus.open_run("smoke")
+        reproduce.reproduce(run)
+        return build.build(run, folder).parent
+
+
+@pytest.fixture(scope="session")
+def site(built: Path) -> Iterator[str]:
+    """Address of the built book."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=built)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = find_browser()
+    assert path, MEND
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_page(chromium: Browser) -> Iterator[Open]:
+    """Makes empty pages of a width and a theme."""
+    contexts = []
+
+    def make(width: int = 1280, theme: str = "light") -> Page:
+        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
+        context.set_default_timeout(1000 * patience(30))
+        contexts.append(context)
+        return context.new_page()
+
+    yield make
+    for context in contexts:
+        context.close()

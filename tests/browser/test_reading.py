@@ -1,0 +1,78 @@
+"""What a reader does: from the front page to a chapter, through the search, home with the source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Open
+from contents import CHAPTERS, PAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("chapter", "num_figures", "sentence"),
+    [
+        ("01_digital_twin", 3, "the noise in 200 MHz, at a noise figure of 7 dB, is -84.0 dBm"),
+        ("02_estimator", 4, "-20.0 dB, lies where 30 % of all snapshots of pure noise would yield a path"),
+        ("03_score_and_loss", 4, "3425 parameters fit into 14 kB"),
+        ("04_baselines", 3, "On the same snapshots of 10 rooms LOCUS-DT is ahead of Gauss-Cart by"),
+        ("05_results", 9, "one of 50 places drawn at random, on Eval Grid one of 50 points of a regular grid"),
+    ],
+)
+def test_chapter_shows_its_figures_mathematics_and_numbers(
+    site: str, new_page: Open, chapter: str, num_figures: int, sentence: str
+) -> None:
+    page = new_page()
+    page.goto(f"{site}/book/chapters/{chapter}.html", wait_until="networkidle")
+    assert page.locator("article img").count() == num_figures
+    assert page.locator("mjx-container").count() >= 6
+    assert sentence in " ".join(page.locator("article").inner_text().split())
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_chapter_names_its_run_and_gives_its_source_away(site: str, new_page: Open, name: str) -> None:
+    page = new_page()
+    page.goto(f"{site}/{name}", wait_until="networkidle")
+    assert page.get_by_text("This page shows the run ").is_visible()
+    source = page.locator("article a.download").get_attribute("href")
+    chapter = Path(name).stem
+    script = page.request.get(f"{site}/book/chapters/{source}")
+    assert script.text() == (ROOT / "notebooks" / f"{chapter}.py").read_text(encoding="utf-8")
+    button = page.locator("a.btn-download-source-button").get_attribute("href")
+    notebook = json.loads(page.request.get(f"{site}/book/chapters/{button}").text())
+    assert any(cell.get("outputs") for cell in notebook["cells"])
+
+
+def test_without_an_address_nothing_leads_to_binder_or_colab(site: str, new_page: Open) -> None:
+    page = new_page()
+    for name in PAGES:
+        page.goto(f"{site}/{name}")
+        assert page.locator("a[href*='mybinder.org'], a[href*='colab.research']").count() == 0
+
+
+def test_front_page_leads_to_the_chapter(site: str, new_page: Open) -> None:
+    page = new_page()
+    page.goto(site, wait_until="networkidle")
+    page.locator("article").get_by_role("link", name="The digital twin").click()
+    assert "The digital twin" in page.title()
+
+
+def test_search_finds_levenberg(site: str, new_page: Open) -> None:
+    page = new_page()
+    page.goto(f"{site}/search.html?q=Levenberg", wait_until="networkidle")
+    page.get_by_role("link", name="What the receiver hears").first.wait_for()
+    assert page.locator("#search-results li").count() >= 2
+
+
+def test_equations_lead_to_chapters_and_functions(site: str, new_page: Open) -> None:
+    page = new_page()
+    page.goto(f"{site}/book/equations.html", wait_until="networkidle")
+    page.get_by_role("link", name="(17)").click()
+    assert page.url == f"{site}/book/chapters/03_score_and_loss.html#eq-17"
+    page.go_back()
+    page.get_by_role("link", name="locus.judge.metrics.summary()").first.click()
+    assert page.url == f"{site}/book/api.html#locus.metrics.summary"
+    assert page.locator("[id='locus.judge.metrics.summary']").is_visible()

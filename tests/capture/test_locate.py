@@ -1,0 +1,271 @@
+"""Own data: what is located, that it moves and turns with the room, and what its figure and its page show."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+import xarray as xr
+from shapely import affinity
+
+import locus
+from locus.capture import files, locate
+from locus.capture.figure import location_figure
+from locus.cli import main
+from locus.experiment import netcdf
+from locus.judge import metrics
+from locus.score.method import MethodOptions
+from locus.score.weight_files import make_method, save_method
+from locus.settings.profiles import load_config
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOM = ROOT / "book/_static/room.geojson"
+POSE = locus.Pose(70.123, 30.321, 2.8)  # no candidate behind a corner, where rounding decides what is seen
+COMMAND = [sys.executable, "-c", "import sys; from locus.cli import main; sys.exit(main())"]
+
+
+@pytest.fixture(autouse=True)
+def data(smoke_weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(smoke_weights))
+
+
+@pytest.fixture(scope="module")
+def room() -> locus.Layout:
+    """Of the book: neither square nor rectangular."""
+    return locus.Layout.from_geojson(ROOM)
+
+
+@pytest.fixture(scope="module")
+def positions(room: locus.Layout) -> np.ndarray:
+    """Twelve true transmitters, on no grid."""
+    return room.sample(12, np.random.default_rng(3))
+
+
+@pytest.fixture(scope="module")
+def snapshots(room: locus.Layout, positions: np.ndarray, image: locus.Twin) -> xr.Dataset:
+    paths = image.trace(room, POSE, positions).rename(candidate="snapshot")
+    return locus.observe(paths, [np.random.default_rng(i) for i in range(len(positions))])
+
+
+def save_weights(path: Path, method: str, encoding: str = "plain", **changes: object) -> str:
+    """Untrained weights for a configuration."""
+    config = load_config("smoke", {name.replace("__", "."): value for name, value in changes.items()})
+    notes = {"hash": "none", "config": config.to_dict()}
+    save_method(path, make_method(method, MethodOptions(encoding=encoding), 1), notes)
+    return str(path)
+
+
+def test_the_command_gives_what_the_python_calls_give(
+    room: locus.Layout, snapshots: xr.Dataset, image: locus.Twin, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "capture.npy", snapshots.iq[0])
+    options = ["--pose", "70.123,30.321,2.8", "--iq", "capture.npy", "--out", "posterior.nc", "--figure", "map.png"]
+    child = subprocess.run(
+        [*COMMAND, "locate", str(ROOM), *options, "--twin", "image"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (child.returncode, child.stderr) == (0, "")
+    assert re.search(r"\d paths; most probable at x = [\d.]+ m, y = [\d.]+ m .*; 90 % in", child.stdout)
+    found = netcdf.load(tmp_path / "posterior.nc")
+    observed = locus.estimate(snapshots.isel(snapshot=0))
+    expected = locus.load_scorer("paper").posterior(image.trace(room, POSE, room.grid(31)), observed)
+    np.testing.assert_allclose(found.posterior, expected, rtol=1e-4, atol=1e-9)
+    assert float(found.posterior.sum()) == pytest.approx(1, abs=1e-5)
+    np.testing.assert_array_equal(np.stack([found.x, found.y], axis=1), room.grid(31))
+    np.testing.assert_allclose(found.snr_db, observed.snr_db, rtol=1e-6)
+    assert all({"units", "long_name"} <= set(found[name].attrs) for name in found.variables)
+    assert (found.attrs["weights"], found.attrs["method"], found.attrs["twin"]) == ("paper", "locus_dt", "image")
+    assert {"locus-dt", "torch"} <= set(json.loads(found.attrs["versions"]))
+    assert locus.Layout.from_geojson(json.loads(found.attrs["layout"])).walls.tolist() == room.walls.tolist()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["capture.npy", "map.png", "posterior.nc"]
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_mass_gathers_near_the_transmitter(room: locus.Layout, snapshots: xr.Dataset, positions: np.ndarray) -> None:
+    found = locus.locate(room, POSE, snapshots, twin="image")
+    distance = np.hypot(found.x.values - positions[:, :1], found.y.values - positions[:, 1:])
+    near = found.posterior.where(distance < 10).sum("candidate")
+    uniform = (distance < 10).mean(axis=1)
+    assert float(near.mean()) > 2 * uniform.mean()
+
+
+def test_most_probable_and_credible_set_are_the_metrics_own(room: locus.Layout, snapshots: xr.Dataset) -> None:
+    found = locus.locate(room, POSE, snapshots, twin="image")
+    nowhere = np.zeros(12, dtype=int)
+    rows = metrics.measure(np.log(found.posterior), nowhere, room.free_space.area, np.random.default_rng(0))
+    np.testing.assert_allclose(found.credible_area, rows.area)
+    best = found.posterior.argmax("candidate")
+    np.testing.assert_array_equal(found.map_x, found.x[best])
+    mass = found.posterior.where(found.credible).sum("candidate")
+    assert ((mass >= 0.9 - 1e-5) & (mass - found.posterior.where(found.credible).min("candidate") < 0.9)).all()
+
+
+@pytest.mark.parametrize("method", ["locus_dt", "gauss_cart", "gauss_polar", "gmm_cart"])
+@pytest.mark.parametrize("shift", [(-200.0, 35.0), (500_000.0, 5_600_000.0)], ids=["near", "map coordinates"])
+def test_posterior_moves_with_the_room(
+    room: locus.Layout, snapshots: xr.Dataset, method: str, shift: tuple[float, float], tmp_path: Path
+) -> None:
+    weights = "paper" if method == "locus_dt" else save_weights(tmp_path / "weights.safetensors", method)
+    choice = {"weights": weights, "twin": "image"}
+    before = locus.locate(room, POSE, snapshots, **choice)
+    moved = locus.Pose(POSE.x + shift[0], POSE.y + shift[1], POSE.heading)
+    after = locus.locate(room.moved(*shift), moved, snapshots, before_moved(before, shift), **choice)
+    np.testing.assert_allclose(after.posterior, before.posterior, rtol=1e-3, atol=1e-7)
+    np.testing.assert_allclose(after.map_x - shift[0], before.map_x, atol=1e-6)
+    assert float(after.rx_y) == moved.y
+
+
+def before_moved(data: xr.Dataset, shift: tuple[float, float]) -> np.ndarray:
+    """Candidates of ``data``, moved."""
+    return np.stack([data.x.values + shift[0], data.y.values + shift[1]], axis=1)
+
+
+def test_a_file_keeps_map_coordinates(room: locus.Layout, snapshots: xr.Dataset, tmp_path: Path) -> None:
+    """Positions to the bit: in single precision, a northing is known to half a metre."""
+    shift = (500_000.0, 5_600_000.0)
+    pose = locus.Pose(POSE.x + shift[0], POSE.y + shift[1], POSE.heading)
+    found = locus.locate(room.moved(*shift), pose, snapshots, twin="image")
+    files.save(found, tmp_path / "posterior.nc")
+    read = netcdf.load(tmp_path / "posterior.nc")
+    for name in ("map_x", "map_y", "x", "y", "rx_x", "rx_y"):
+        assert read[name].dtype == found[name].dtype == np.float64
+        np.testing.assert_array_equal(read[name], found[name])
+    assert read.posterior.dtype == np.float32
+
+
+def test_sionna_locates_in_map_coordinates(room: locus.Layout, snapshots: xr.Dataset) -> None:
+    """In single precision, coordinates of millions of metres are known to half a metre."""
+    shift = (500_000.0, 5_600_000.0)
+    exact = locus.locate(room, POSE, snapshots, twin="image")
+    far = locus.Pose(POSE.x + shift[0], POSE.y + shift[1], POSE.heading)
+    found = locus.locate(room.moved(*shift), far, snapshots, before_moved(exact, shift), twin="sionna")
+    assert float(abs(found.posterior.values - exact.posterior.values).sum(axis=-1).max()) < 0.1
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_posterior_turns_with_the_room(room: locus.Layout, snapshots: xr.Dataset, turns: int) -> None:
+    before = locus.locate(room, POSE, snapshots, twin="image")
+    cosine, sine = [(0, 1), (-1, 0), (0, -1)][turns - 1]
+    turn = np.array([[cosine, sine], [-sine, cosine]])
+    room_turned, *obstacles = (
+        affinity.affine_transform(one, [cosine, -sine, sine, cosine, 0, 0]) for one in (room.room, *room.obstacles)
+    )
+    turned = dataclasses.replace(room, room=room_turned, obstacles=tuple(obstacles))
+    x, y = np.array([POSE.x, POSE.y]) @ turn
+    heading = (POSE.heading + turns * np.pi / 2 + np.pi) % (2 * np.pi) - np.pi
+    candidates = np.stack([before.x, before.y], axis=1) @ turn
+    after = locus.locate(turned, locus.Pose(x, y, heading), snapshots, candidates, twin="image")
+    np.testing.assert_allclose(after.posterior, before.posterior, rtol=1e-3, atol=1e-7)
+
+
+def test_captures_in_other_units_are_scaled_by_their_noise(room: locus.Layout, snapshots: xr.Dataset) -> None:
+    expected = locus.locate(room, POSE, snapshots, twin="image")
+    counts = (2.0e7 * snapshots.iq.values).astype(np.complex64)
+    power = locus.Radio().noise_power * 4e14
+    found = locus.locate(room, POSE, counts, twin="image", noise_power=power)
+    np.testing.assert_allclose(found.posterior, expected.posterior, rtol=1e-2, atol=1e-5)
+    with pytest.warns(UserWarning, match=r"SNR of 1\d\d dB, and \d+ dB is the most .* \('noise_power'\)"):
+        locus.locate(room, POSE, counts, twin="image")
+    with pytest.raises(ValueError, match=r"Expected 'iq' of at least the noise's power, 4.01e-12 W .*'noise_power'"):
+        locus.locate(room, POSE, 1e-3 * snapshots.iq.values, twin="image")
+
+
+@pytest.mark.parametrize("side", [8.0, 400.0])
+def test_unusual_rooms_are_located_with_a_warning(side: float, image: locus.Twin) -> None:
+    layout, pose = locus.Layout(shapely.box(0, 0, side, side / 2)), locus.Pose(side / 4, side / 4, 0.0)
+    iq = locus.observe(image.trace(layout, pose, [[side / 2, side / 3]]).isel(candidate=0), np.random.default_rng(0))
+    with pytest.warns(
+        UserWarning, match=rf"trained on rooms of 100 m x 100 m, this one is {side:g} m x {side / 2:g} m"
+    ):
+        found = locus.locate(layout, pose, iq, twin="image")
+    assert float(found.posterior.sum()) == pytest.approx(1)
+    (said,) = re.findall(r"90 % in ([\d.,]+) m\^2", locate.words(found)[0])
+    assert float(said.replace(",", "")) == pytest.approx(float(found.credible_area), rel=0.06)
+
+
+def test_weights_of_another_radio_are_refused_and_named(
+    room: locus.Layout, snapshots: xr.Dataset, tmp_path: Path
+) -> None:
+    changes = {"radio__carrier": 28e9, "radio__num_antennas": 4}
+    weights = save_weights(tmp_path / "other.safetensors", "locus_dt", **changes)
+    wanted = (
+        r"Expected a radio like that of the weights '.*' \(carrier 2.8e\+10, num_antennas 4\), "
+        r"got carrier 1.2e\+10, num_antennas 8; `locus train locus_dt --set radio.carrier=12000000000.0 --set"
+    )
+    with pytest.raises(ValueError, match=wanted):
+        locus.locate(room, POSE, snapshots, weights=weights, twin="image")
+    for link_budget in ({"tx_power_dbm": 10.0}, {"noise_figure_db": 5.0}, {"sync_window": 0.0}):
+        radio = locus.Radio(carrier=28e9, num_antennas=4, **link_budget)
+        found = locus.locate(room, POSE, snapshots.iq.values[..., :4], weights=weights, twin="image", radio=radio)
+        assert json.loads(found.attrs["radio"])["num_antennas"] == 4
+
+
+def test_figure_shows_receiver_most_probable_and_set_but_no_star(room: locus.Layout, snapshots: xr.Dataset) -> None:
+    found = locus.locate(room, POSE, snapshots, twin="image")
+    (axes, bar) = location_figure(found, 3).axes
+    assert axes.get_legend_handles_labels()[1] == ["90 % set", "receiver", "most probable"]
+    assert axes.get_title().startswith("LOCUS-DT, snapshot 4 of 12: 90 % in")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x [m]", "y [m]")
+    assert bar.get_ylabel() == "relative log posterior [nat]"
+    random = locate.random_candidates(room, POSE, 200, np.random.default_rng(0))
+    scattered = location_figure(locus.locate(room, POSE, snapshots, random, twin="image")).axes[0]
+    assert len(scattered.collections[0].get_offsets()) == 200
+
+
+def test_the_page_of_your_own_room_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "room.geojson").write_bytes(ROOM.read_bytes())
+    page = (ROOT / "book/own_room.md").read_text()
+    names: dict[str, object] = {}
+    ran = []
+    for language, code in re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL):
+        if language == "python":
+            exec(code, names)
+        elif language == "sh":
+            words = shlex.split(code.replace("\\\n", " "))
+            assert words[0] == ".venv/bin/locus"
+            assert main(words[1:]) == 0
+        ran.append(language)
+    assert ran.count("python") >= 3
+    assert "sh" in ran
+    shell, python = netcdf.load(tmp_path / "posterior.nc"), names["result"]
+    np.testing.assert_allclose(shell.posterior, python.posterior, rtol=1e-3, atol=1e-7)  # type: ignore[attr-defined]
+    check_conversion(names["convert"])  # type: ignore[arg-type]
+
+
+def check_conversion(convert: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+    """One path of a fractional delay, by another pilot on subcarriers -64 to 63, is found where it is."""
+    own = np.exp(-5j * np.pi * np.arange(128) ** 2 / 128)
+    aoa, delay, spacing = 0.6, 123.456e-9, 200e6 / 128
+    subcarrier = np.arange(-64, 64)
+    sent = np.fft.fft(own)[subcarrier] / 128
+    received = np.exp(2j * np.pi * np.outer(np.arange(128), subcarrier) / 128) @ (
+        sent * np.exp(-2j * np.pi * subcarrier * spacing * delay)
+    )
+    samples = 1e-4 * received[:, np.newaxis] * np.exp(-1j * np.pi * np.arange(8) * np.sin(aoa))
+    found = locus.estimate(convert(samples, own))
+    assert float(found.aoa[0]) == pytest.approx(aoa, abs=1e-6)
+    assert float(found.delay[0]) == pytest.approx(delay, abs=1e-14)
+    assert float(abs(found.gain[0])) == pytest.approx(1e-4 / np.sqrt(1e-3), rel=1e-6)
+
+
+def test_the_page_states_the_limits() -> None:
+    page = " ".join((ROOT / "book/own_room.md").read_text().split())
+    walls, places, snapshots = locate.MAX_WALLS, locate.MAX_CANDIDATES, locate.MAX_SNAPSHOTS
+    size, text = files.MAX_IQ_BYTES // 2**20, files.MAX_TEXT_BYTES // 2**20
+    stated = f"Limits: {walls} walls, {places:,} candidates, {snapshots} snapshots, {size} MiB of IQ, {text} MiB of"
+    assert stated in page

@@ -1,0 +1,50 @@
+"""Workers: how their processes are started."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from locus.experiment import cluster
+
+
+def _at_start() -> dict[str, str]:
+    lines = Path("/proc/self/environ").read_text().split("\0")
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def test_workers_start_with_one_thread_and_keep_their_memory() -> None:
+    with cluster.connect(1) as client:
+        found = client.submit(_at_start).result()
+    assert {name: found[name] for name in cluster.LIMITS} == cluster.LIMITS
+    assert int(found["MALLOC_TRIM_THRESHOLD_"]) >= 2**30
+
+
+def test_kernels_compile_in_this_process_while_workers_start() -> None:
+    """Dask's nanny would put its limits into this process's environment, and numba would stumble over them."""
+    before = dict(os.environ)
+    stop = threading.Event()
+    counts: list[int] = []
+
+    def compile_kernels() -> None:
+        while not stop.is_set():
+            kernel = numba.njit(parallel=True)(lambda x: x + 1)  # a new one each time, compiled anew
+            assert kernel(np.ones(3))[0] == 2
+            assert dict(os.environ) == before
+            counts.append(numba.get_num_threads())
+
+    compiler = threading.Thread(target=compile_kernels)
+    compiler.start()
+    try:
+        for _ in range(3):
+            with cluster.connect(2) as client:
+                assert client.submit(numba.get_num_threads).result() == 1
+    finally:
+        stop.set()
+        compiler.join()
+    assert len(counts) > 3
+    assert set(counts) == {numba.config.NUMBA_NUM_THREADS}

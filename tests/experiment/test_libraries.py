@@ -1,0 +1,245 @@
+"""Candidate libraries: what is in them, and what they refuse."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
+
+import numpy as np
+import pytest
+
+import locus
+from locus.cli import main
+from locus.experiment import store
+from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.journal import Journal, StoreError, exclusive
+from locus.experiment.libraries import Library, Observations
+
+CHANGES = {"twin.evaluation": "image", "training.num_layouts": 5, "storage.block": 2}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data folder with five groups in blocks of two, built by two workers."""
+    folder = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(folder))
+        store.build([Library(locus.open_run("smoke", CHANGES), "train")], num_workers=2)
+    return folder
+
+
+@pytest.fixture
+def copy(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """A library of one's own, to be damaged."""
+    shutil.copytree(built, tmp_path / "data")
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path / "data"))
+    return Library(locus.open_run("smoke", CHANGES), "train")
+
+
+def nobody() -> NoReturn:
+    raise AssertionError("no worker should be asked for")
+
+
+def test_store_holds_each_group_as_it_is_made_alone(copy: Library) -> None:
+    data = copy.open()
+    assert dict(data.sizes) == {"group": 5, "candidate": 50, "path": 16}
+    for index in range(5):
+        alone, stored = trace_group(copy.run.config, "train", index), data.isel(group=index).compute()
+        for name in alone.variables:
+            np.testing.assert_array_equal(stored[name].values, alone[name].values)
+            assert stored[name].dtype == alone[name].dtype
+
+
+def test_stored_precision_is_enough(copy: Library) -> None:
+    """Rounding to what is stored moves a path by less than a microradian and a hundredth of a millidecibel."""
+    config = copy.run.config
+    exact = locus.make_twin("image", config.radio, config.twin).trace(*locus.groups.draw(config, "train", 0))
+    stored = trace_group(config, "train", 0)
+    assert float(abs(stored.aoa - exact.aoa).max()) < 1e-6
+    assert float(abs(stored.delay - exact.delay).max()) == 0
+    assert float(abs(stored.snr_db - exact.snr_db).where(exact.valid).max()) < 1e-4
+
+
+def test_store_is_lazy_labelled_and_says_how_it_was_made(copy: Library) -> None:
+    data = copy.open()
+    assert all(variable.chunks is not None for variable in data.data_vars.values())
+    assert all({"units", "long_name"} <= variable.attrs.keys() for variable in data.variables.values())
+    assert all(variable.dtype.kind in "fcib" for variable in data.variables.values())  # no strings, no objects
+    assert data.attrs["recipe"]["seed"] == 0
+    assert data.attrs["recipe"]["backend"] == "image"
+    assert data.attrs["config"] == copy.run.config.to_dict()
+    assert data.attrs["versions"]["sionna-rt"] == "2.2.0"
+    assert data.attrs["hash"] == copy.hash()
+    sionna = Library(locus.open_run("smoke", {"twin.train": "sionna"}), "train").recipe()
+    assert {"num_rays", "table_size"} <= sionna["twin"].keys()  # what Sionna's results depend on
+
+
+def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Library) -> None:
+    other = Library(locus.Run(copy.run.name, locus.load_config("smoke", {**CHANGES, "room.num_obstacles": 2})), "train")
+    message = r"room\.num_obstacles is 3 in the store and 2 in the settings\. Use another run, or remove"
+    with pytest.raises(StoreError, match=message):
+        other.open()
+    with pytest.raises(StoreError, match=message):
+        other.build(nobody)
+    # What the groups do not depend on may change.
+    Library(
+        locus.Run(copy.run.name, locus.load_config("smoke", {**CHANGES, "twin_check.num_layouts": 9})), "train"
+    ).open()
+
+
+def test_a_finished_store_is_not_computed_again(copy: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    copy.build(nobody)
+    assert capsys.readouterr().out == "candidates of train: all 3 blocks are there\n"
+
+
+def test_a_missing_or_unfinished_store_says_how_to_go_on(copy: Library) -> None:
+    lines = Journal(copy.path).path.read_text().splitlines(keepends=True)
+    Journal(copy.path).path.write_text(lines[0] + lines[1][:40])  # as a kill leaves it
+    assert len(copy.todo()) == 2
+    with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` goes on"):
+        copy.open()
+    with pytest.raises(
+        StoreError, match=r"Expected the candidates of test in run smoke-.*, got none; `locus build test` makes it"
+    ):
+        Library(copy.run, "test").open()
+
+
+def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in copy.path.rglob("c/*") if p.is_file()}
+    files |= {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in copy.path.rglob("c/**/0") if p.is_file()}
+    victim = copy.path / "gain/c/1/0/0"
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    store.build([copy], num_workers=1)
+    assert "candidates of train: block 1 is damaged (gain/c/1/0/0); it is made again" in capsys.readouterr().out
+    for path, (expected, stamp) in files.items():
+        assert path.read_bytes() == expected
+        of_block = path.relative_to(copy.path).parts[2] == "1"
+        assert (path.stat().st_mtime_ns == stamp) != of_block
+    assert copy.todo() == []
+
+
+def test_half_written_files_are_cleared_away(copy: Library) -> None:
+    scratch = copy.path / "gain/c/1/0/0.abc.partial"
+    scratch.write_bytes(b"half")
+    (copy.path / "gain/c/1/0/0").unlink()
+    store.build([copy], num_workers=1)
+    assert not scratch.exists()
+    assert (copy.path / "gain/c/1/0/0").exists()
+
+
+def test_a_second_writer_is_told_who_holds_the_store(copy: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    with exclusive(copy.path):
+        arguments = [word for key, value in CHANGES.items() for word in ("--set", f"{key}={value}")]
+        assert main(["build", "train", "--profile", "smoke", *arguments]) == 2
+    assert f"Expected train.zarr free for writing, got it held by process {os.getpid()}" in capsys.readouterr().err
+
+
+def test_too_little_disk_is_an_error_before_work_starts(copy: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(copy.path)
+    monkeypatch.setattr(store.shutil, "disk_usage", lambda _: SimpleNamespace(free=10_000))
+    with pytest.raises(
+        StoreError, match=r"Expected 0\.0 GiB of free disk for train, got 0\.0; free some, or set LOCUS_DATA"
+    ):
+        copy.build(nobody)
+    assert not copy.path.exists()
+
+
+def test_dry_run_says_time_and_disk_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
+    assert main(["build", "train", "--profile", "paper", "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    assert "train of run paper: 400 of 400 blocks to do, about" in text
+    assert "at most 1.31 GiB" in text  # 8000 x 500 x (16 paths x 21 bytes + 16)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trian"], "Expected 'split' in ['train', 'test', 'eval_random', 'eval_grid'], got 'trian'"),
+        (["train", "--workers", "0"], "Expected 'workers' in [1, inf), got 0"),
+        (
+            ["train", "--workers", "1", "--scheduler", "tcp://127.0.0.1:1"],
+            "Expected 'workers' or 'scheduler', got both",
+        ),
+    ],
+)
+def test_bad_commands_are_named(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
+    assert main(["build", "--profile", "smoke", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def observed(built: Path) -> Path:
+    """The same data folder with the observations of its library."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(built))
+        store.build([Observations(locus.open_run("smoke", CHANGES), "train")], num_workers=2)
+    return built
+
+
+@pytest.fixture
+def observations(observed: Path, monkeypatch: pytest.MonkeyPatch) -> Observations:
+    monkeypatch.setenv("LOCUS_DATA", str(observed))
+    return Observations(locus.open_run("smoke", CHANGES), "train")
+
+
+def test_a_snapshot_can_be_made_again_alone_with_the_same_bits(observations: Observations) -> None:
+    """IQ is not stored: from the store or traced anew, alone or with others, it is the same, and so is its estimate."""
+    config, stored = observations.run.config, observations.open().compute()
+    assert dict(stored.sizes) == {"group": 5, "snapshot": 5, "path": 6}
+    library = observations.library.open()
+    for index in (0, 4):
+        again = make_snapshots(config, "train", index, trace_group(config, "train", index))
+        from_store = make_snapshots(config, "train", index, library.isel(group=index).compute())
+        np.testing.assert_array_equal(again.iq, from_store.iq)
+        np.testing.assert_array_equal(again.truth, stored.truth[index])
+        for snapshot in range(5):
+            alone = locus.estimate(again.isel(snapshot=snapshot), config.estimator)
+            for name in ("aoa", "delay", "gain", "valid"):
+                expected = alone[name].values.astype(stored[name].dtype)
+                np.testing.assert_array_equal(stored[name][index, snapshot], expected)
+
+
+def test_the_true_transmitter_can_be_heard(observations: Observations) -> None:
+    truth, valid = observations.open().truth.compute(), observations.library.open().valid.compute()
+    for group in range(5):
+        assert valid.isel(group=group, candidate=truth[group].values).any("path").all()
+    assert len(np.unique(truth)) > 10
+
+
+def test_observations_say_how_they_were_made_and_refuse_other_settings(observations: Observations) -> None:
+    data = observations.open()
+    assert data.attrs["recipe"]["estimator"]["num_paths"] == 6
+    assert data.attrs["recipe"]["library"] == observations.library.numbers()
+    assert all({"units", "long_name"} <= variable.attrs.keys() for variable in data.variables.values())
+    other = locus.load_config("smoke", {**CHANGES, "estimator.false_alarm": 0.1})
+    with pytest.raises(StoreError, match=r"estimator.false_alarm is 0.3 in the store and 0.1 in the settings"):
+        Observations(locus.Run(observations.run.name, other), "train").open()
+    # The library does not depend on the estimator, nor on the link budget.
+    Library(locus.Run(observations.run.name, other), "train").open()
+
+
+def test_observations_need_their_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
+    assert main(["observe", "train", "--profile", "smoke", "--workers", "1"]) == 2
+    assert (
+        "Expected the candidates of train in run smoke, got none; `locus build train` makes it"
+        in capsys.readouterr().err
+    )

@@ -1,0 +1,85 @@
+"""The paper's run, as it comes with the repository: complete, fresh, small, and what this code computes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import locus
+from locus.book import chapters, reproduce
+from locus.book.paper import printed
+from locus.book.tables import headline
+from locus.experiment import steps, witness
+from locus.experiment.run import repository
+from locus.experiment.sensitivity import Sensitivity
+from locus.experiment.table import Table
+from locus.score import weight_files
+
+DATA = repository() / "data"
+
+
+@pytest.fixture
+def paper(monkeypatch: pytest.MonkeyPatch) -> locus.Run:
+    monkeypatch.setenv("LOCUS_DATA", str(DATA))
+    return locus.open_run("paper")
+
+
+def _due(run: locus.Run) -> list[str]:
+    return [step.name for step in steps.due(step for step in reproduce.all_steps(run) if not step.is_store)]
+
+
+def test_nothing_is_left_to_compute_and_every_step_says_so(
+    paper: locus.Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _due(paper) == []  # or it would take an hour to fail
+    before = {path: path.stat().st_mtime_ns for path in paper.path.rglob("*") if path.is_file()}
+    reproduce.reproduce(paper)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(reproduce.all_steps(paper))
+    assert all(line.endswith((": fresh", "as all that is made from it is fresh")) for line in lines)
+    assert {path: path.stat().st_mtime_ns for path in paper.path.rglob("*") if path.is_file()} == before
+
+
+def test_a_word_in_a_chapter_makes_that_chapter_due(
+    paper: locus.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = [Path(shutil.copy(source, tmp_path)) for source in chapters.chapters()]
+    monkeypatch.setattr(reproduce, "chapters", lambda _=None: sources)
+    assert _due(paper) == []
+    sources[2].write_text(
+        sources[2].read_text(encoding="utf-8").replace("# Here are first maps", "# Here are the first maps")
+    )
+    assert _due(paper) == ["notebooks/03_score_and_loss"]
+
+
+def test_the_witness_is_what_this_code_computes(paper: locus.Run) -> None:
+    one = witness.Witness(paper)
+    assert one.fresh()
+    assert one.moved() == []
+
+
+def test_how_much_readings_matter_is_what_this_code_would_measure(paper: locus.Run) -> None:
+    assert Sensitivity(paper).fresh()
+
+
+def test_it_is_small() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "data/paper"], cwd=repository(), capture_output=True, text=True, check=True
+    )
+    assert sum((repository() / name).stat().st_size for name in tracked.stdout.split()) < 30e6
+
+
+def test_locus_dt_is_ahead_of_every_baseline_with_intervals_apart(paper: locus.Run) -> None:
+    table = Table(paper).open()
+    for evaluation in ("grid", "random"):
+        one = table.sel(evaluation=evaluation)
+        others = one.ratio_high.sel({"method": [name for name in weight_files.METHODS if name != "locus_dt"]})
+        assert float(one.ratio_low.sel({"method": "locus_dt"})) > float(others.max())
+
+
+def test_the_readme_shows_its_table(paper: locus.Run) -> None:
+    readme = (repository() / "README.md").read_text(encoding="utf-8")
+    assert f"<!-- table -->\n{headline(Table(paper).open(), printed())}\n" in readme

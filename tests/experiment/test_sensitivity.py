@@ -1,0 +1,116 @@
+"""Sensitivities: readings of the paper, and by how much they move the loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import locus
+from locus.book import reading_page
+from locus.experiment import cluster, sensitivity
+from locus.experiment.evaluation import EVALUATIONS, Rows
+from locus.experiment.sensitivity import Sensitivity, Variant, readings, variants
+
+TINY = (
+    ("twin.evaluation", "image"), ("twin.max_depth", 1), ("training.num_layouts", 8), ("training.num_epochs", 2),
+    ("evaluation.num_layouts", 3),
+)  # fmt: skip
+
+
+def test_the_first_value_of_every_reading_is_the_one_chosen_in_the_paper_profile() -> None:
+    config = locus.load_config("paper").to_dict()
+    for reading in readings():
+        if reading.setting and reading.name != "layouts":
+            section, _, name = reading.setting.partition(".")
+            assert config[section][name] == next(iter(reading.values.values())), reading.name
+    (by_evaluation,) = [reading for reading in readings() if reading.setting is None]
+    assert set(by_evaluation.values.values()) <= EVALUATIONS.keys()
+    assert locus.load_config("paper").training.num_layouts == 8000
+    assert locus.load_config("sensitivity").training.num_layouts == 600
+
+
+def test_variants_differ_from_the_chosen_reading_in_one_setting() -> None:
+    chosen, *others = [one.runs()[0].config.to_dict() for one in variants()]
+    for other in others:
+        changed = [
+            (section, name)
+            for section, fields in chosen.items()
+            if isinstance(fields, dict)
+            for name in fields
+            if fields[name] != other[section][name]
+        ]
+        assert len(changed) == 1
+    assert len({run.name for one in variants() for run in one.runs()}) == 3 * len(variants())
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two variants, one of which knows no reflections, and two seeds, at the size of a test."""
+    folder = tmp_path_factory.mktemp("sensitivity")
+    with pytest.MonkeyPatch.context() as patch:
+        _enter(patch, folder)
+        with cluster.connect(2) as client:
+            Sensitivity(locus.open_run("smoke")).make(lambda: client)
+    return folder
+
+
+def _enter(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    patch.setenv("LOCUS_DATA", str(folder))
+    patch.setattr(sensitivity, "PROFILE", "smoke")
+    patch.setattr(sensitivity, "SEEDS", (0, 1))
+    two = [Variant("chosen", "chosen", TINY), Variant("depth", "0", (*TINY, ("twin.max_depth", 0)))]
+    patch.setattr(sensitivity, "variants", lambda: two)
+
+
+def test_differences_are_those_of_the_same_groups(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the rows themselves, read one by one."""
+    _enter(monkeypatch, small)
+    one = Sensitivity(locus.open_run("smoke"))
+    assert one.fresh()
+    data = one.open()
+    assert list(data.variant.values) == ["chosen: chosen", "depth: 0", "list: off the list"]
+    losses = [
+        [-np.log(50) - Rows(run, "eval_random", ("locus_dt",)).open("random").log_posterior.values.mean()
+         for run in variant.runs()]
+        for variant in sensitivity.variants()
+    ]  # fmt: skip
+    both = data.isel(variant=slice(2))
+    np.testing.assert_allclose(both.loss, np.mean(losses, axis=1), atol=1e-5)
+    np.testing.assert_allclose(both.ratio, -both.loss / np.log(50), atol=1e-6)
+    np.testing.assert_allclose(both.difference_of_seed[1], np.subtract(losses[1], losses[0]), atol=1e-5)
+    np.testing.assert_allclose(both.difference[1], np.subtract(losses[1], losses[0]).mean(), atol=1e-5)
+    assert (both.difference[0] == 0) & (both.difference_low[0] == 0)
+    assert both.difference_low[1] <= both.difference[1] <= both.difference_high[1]
+    on, off = (
+        np.mean([Rows(run, "eval_grid", ("locus_dt",)).open(name).log_posterior.values.mean()
+                 for run in sensitivity.variants()[0].runs()])
+        for name in ("grid", "grid_offlist")
+    )  # fmt: skip
+    np.testing.assert_allclose(data.difference[2], on - off, atol=1e-5)
+
+
+def test_large_stores_are_gone_and_small_results_stay(small: Path) -> None:
+    assert not list(small.glob("*/candidates/*.zarr"))
+    assert len(list(small.glob("*/results/*.nc"))) == 2 * 3 + 2 * 1 + 1
+
+
+def test_what_is_fresh_is_not_made_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _enter(monkeypatch, small)
+    before = {path: path.stat().st_mtime_ns for path in small.glob("smoke-*/**/*") if path.is_file()}
+    with cluster.connect(1) as client:
+        Sensitivity(locus.open_run("smoke")).make(lambda: client)
+    assert {path: path.stat().st_mtime_ns for path in small.glob("smoke-*/**/*") if path.is_file()} == before
+
+
+def test_the_page_names_the_open_reading_that_lowers_r_most() -> None:
+    told = reading_page.values(Sensitivity(locus.open_run("paper")).open())
+    changes = {
+        (one["reading"].title, row["label"]): float(row["change"].split()[0])
+        for one in told["readings"]
+        if one["reading"].name not in ("list", "order", "paths", "layouts")
+        for row in one["rows"]
+    }
+    lowest = told["lowest"]
+    assert changes[lowest["title"], lowest["label"]] == min(changes.values()) < 0

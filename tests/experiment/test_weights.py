@@ -1,0 +1,142 @@
+"""Weights on disk: what a file says, what loads, what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import locus
+from locus.cli import main
+from locus.experiment import report, steps
+from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.weights import Weights
+from locus.score import weight_files
+
+SMALL = {"training.num_layouts": 20, "training.num_test_layouts": 3, "training.num_epochs": 3}
+SETTINGS = [f"--set={name}={value}" for name, value in SMALL.items()]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(folder))
+        assert main(["train", "--profile", "smoke", "--workers", "2", *SETTINGS]) == 0
+    return folder
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> locus.Run:
+    shutil.copytree(trained, tmp_path / "data")
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path / "data"))
+    return locus.open_run("smoke", SMALL)
+
+
+@pytest.mark.parametrize("name", weight_files.METHODS)
+def test_a_file_says_what_it_is_and_how_it_came_about(run: locus.Run, name: str) -> None:
+    _, header = weight_files.read_tensors(Weights(run, name).path)
+    assert header["method"] == name
+    assert header["hash"] == Weights(run, name).hash()
+    assert header["config"] == run.config.to_dict()
+    assert len(header["training"]["history"]["validation"]) == 3
+    assert "schedule of 3 epochs ended" in header["training"]["reason"]
+    assert "torch" in header["versions"]
+    assert Weights(run, name).fresh()
+    assert not list(run.models.glob("*checkpoint*"))
+
+
+def test_the_command_notes_what_it_made(run: locus.Run) -> None:
+    noted = report.read(run)["steps"]
+    assert set(noted) == {
+        "candidates/train",
+        "observations/train",
+        *(f"models/{name}" for name in weight_files.METHODS),
+    }
+    assert all(step["state"] == "computed" and step["seconds"] > 0 and step["finished"] for step in noted.values())
+    assert noted["models/gmm_cart"]["hash"] == Weights(run, "gmm_cart").hash()
+
+
+@pytest.mark.parametrize("name", weight_files.METHODS)
+def test_loaded_weights_give_posteriors(run: locus.Run, name: str) -> None:
+    paths = trace_group(run.config, "test", 0)
+    observed = locus.estimate(make_snapshots(run.config, "test", 0, paths), run.config.estimator)
+    scorer = locus.load_scorer(run.name, name)
+    posterior = scorer.posterior(paths, observed)
+    np.testing.assert_allclose(posterior.sum("candidate"), 1)
+    again = locus.load_scorer(str(run.models / f"{name}.safetensors")).posterior(paths, observed)
+    np.testing.assert_array_equal(posterior, again)
+    assert not any(parameter.requires_grad for parameter in scorer.parameters())
+
+
+@pytest.mark.parametrize("name", weight_files.METHODS[1:])
+def test_the_stronger_encoding_is_the_headline(run: locus.Run, name: str) -> None:
+    losses = {}
+    for encoding in ("plain", "turned"):
+        _, header = weight_files.read_tensors(Weights(run, name).path_of(encoding))
+        assert header["options"]["encoding"] == encoding
+        losses[encoding] = min(header["training"]["history"]["validation"])
+    _, header = weight_files.read_tensors(Weights(run, name).path)
+    assert header["options"]["encoding"] == min(losses, key=lambda key: losses[key])
+
+
+def test_missing_weights_name_the_file_and_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
+    with pytest.raises(
+        FileNotFoundError, match=r"smoke/models/locus_dt.safetensors.*`locus train locus_dt --profile smoke`"
+    ):
+        locus.load_scorer("smoke")
+    with pytest.raises(FileNotFoundError, match=r"Expected trained weights in mine.safetensors, got no such file"):
+        locus.load_scorer("mine.safetensors")
+    with pytest.raises(ValueError, match=r"Expected 'method' in \['locus_dt', .*\], got 'magic'"):
+        locus.load_scorer("smoke", "magic")
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.safetensors"
+    path.write_bytes(b"not weights")
+    with pytest.raises(ValueError, match=r"Expected weights made by `locus train` in .*other.safetensors"):
+        locus.load_scorer(str(path))
+
+
+def test_training_again_gives_the_same_weights(run: locus.Run) -> None:
+    before, _ = weight_files.read_tensors(Weights(run, "locus_dt").path)
+    Weights(run, "locus_dt").path.unlink()
+    assert not Weights(run, "locus_dt").fresh()
+    steps.make([steps.weights_step(run, "locus_dt")])
+    after, _ = weight_files.read_tensors(Weights(run, "locus_dt").path)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_fresh_weights_are_not_trained_again(run: locus.Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "gmm_cart", "--profile", "smoke", *SETTINGS]) == 0
+    assert f"models/gmm_cart of run {run.name}: fresh" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "magic"], "Expected 'method' in"),
+        (["evaluate", "magic"], "Expected evaluations of"),
+        (["train", "--set", "training.batch=0"], "Expected 'training.batch' in [1, inf), got 0"),
+        (
+            ["train", "--set", "training.validation_share=0.9"],
+            "Expected 'training.validation_share' in (0, 0.5], got 0.9",
+        ),
+        (["train", "--set", "features.snr_range=[30,-30]"], "Expected 'features.snr_range[1]' in (30, inf), got -30.0"),
+    ],
+)
+def test_ill_commands_fail_before_any_work(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
+    assert main([*arguments, "--profile", "smoke"]) == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,124 @@
+"""What a wrong twin costs: the rows are those of an ordinary evaluation, but for the error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import locus
+from locus.book.figures import error_figures
+from locus.experiment import evaluation, steps, wrong_twin
+from locus.experiment.wrong_twin import Condition, Robustness, conditions
+from locus.judge import metrics
+
+SMALL = {
+    "training.num_layouts": 20,
+    "training.num_epochs": 3,
+    "evaluation.num_layouts": 8,
+    "evaluation.num_snapshots": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("robustness")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(folder))
+        run = locus.open_run("smoke", SMALL)
+        run.save()
+        steps.make([steps.robustness_step(run)], num_workers=2)
+    return folder
+
+
+@pytest.fixture
+def run(made: Path, monkeypatch: pytest.MonkeyPatch) -> locus.Run:
+    monkeypatch.setenv("LOCUS_DATA", str(made))
+    return locus.open_run("smoke", SMALL)
+
+
+def of_kind(rows: xr.Dataset, *kinds: str) -> xr.Dataset:
+    return rows.isel(condition=np.isin(rows.kind, kinds))
+
+
+def test_without_an_error_rows_are_those_of_the_evaluation(run: locus.Run) -> None:
+    assert Robustness(run).fresh()
+    rows = Robustness(run).open()
+    config = replace(run.config, twin=replace(run.config.twin, evaluation="image"))
+    scorers = {name: locus.load_scorer(run.name, name) for name in ("locus_dt", "gmm_cart")}
+    parts = [evaluation.evaluate_group(config, "eval_random", index, scorers) for index in range(2)]
+    plain = xr.concat(parts, "snapshot").sel(evaluation="random")
+    exact = of_kind(rows, "none").isel(condition=0).sel({"method": ["locus_dt", "gmm_cart"]})
+    np.testing.assert_allclose(exact.log_posterior, plain.log_posterior, atol=1e-5)
+    np.testing.assert_array_equal(exact.group, plain.group)
+
+
+def test_who_knows_no_twin_does_not_mind_a_wrong_room(run: locus.Run) -> None:
+    rows = Robustness(run).open().log_posterior.sel({"method": "gmm_cart"})
+    exact = rows.isel(condition=0)
+    for kind in ("obstacles", "walls", "missing", "material"):
+        assert (of_kind(rows, kind) == exact).all()
+    for kind in ("position", "heading", "all", "transmitter"):
+        assert (of_kind(rows, kind) != exact).any()
+    aware = Robustness(run).open().log_posterior.sel({"method": "locus_dt"})
+    for kind in {one.kind for one in conditions(run.config)} - {"none"}:
+        assert (of_kind(aware, kind) != aware.isel(condition=0)).any(), kind
+
+
+def test_a_transmitter_that_hardly_moves_is_heard_as_before(run: locus.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same noise, same truth; moved by metres, it is found at the candidate next to it."""
+    scorers = {"locus_dt": locus.load_scorer(run.name)}
+    small = [Condition("none", "exact"), Condition("transmitter", "none", moved=1e-9)]
+    monkeypatch.setattr(wrong_twin, "conditions", lambda _: small)
+    exact, moved = wrong_twin.evaluate_group(run.config, 0, scorers).log_posterior
+    np.testing.assert_allclose(moved, exact, atol=1e-4)
+
+
+def test_truths_inside_walls_of_the_twin_are_counted(run: locus.Run) -> None:
+    rows = Robustness(run).open()
+    assert rows.lost.dims == ("condition", "snapshot")
+    assert not of_kind(rows, "none", "heading", "material", "transmitter").lost.any()
+
+
+def test_conditions_fit_the_settings() -> None:
+    def labels(kind: str, **changes: object) -> list[str]:
+        config = locus.load_config("smoke", {name.replace("__", "."): value for name, value in changes.items()})
+        return [one.label for one in conditions(config) if one.kind == kind]
+
+    assert labels("material") == ["brick", "wood", "glass", "metal"]
+    assert labels("material", room__material="wood") == ["brick", "glass", "metal"]
+    assert labels("material", radio__carrier=60e9) == ["wood", "glass", "metal"]
+    assert labels("missing") == ["1", "2", "3"]
+    assert labels("missing", room__num_obstacles=1) == ["1"]
+
+
+def test_what_is_surely_better_is_told_in_words(run: locus.Run) -> None:
+    rows = Robustness(run).open()
+    same = wrong_twin.compared(rows, "locus_dt", "locus_dt")
+    assert error_figures.listed(same, better=True) == error_figures.listed(same, better=False) == "none"
+    sure = same.assign(difference_high=same.difference_high - 1)
+    assert error_figures.listed(sure, better=True).startswith("each obstacle moved: 0.1 m, 0.3 m, 1 m, 3 m; each")
+
+
+def test_the_robust_network_is_trained_on_wrong_twins_and_the_same_snapshots(run: locus.Run) -> None:
+    weights = Robustness(run).weights
+    assert weights["robust"].hash() != weights["locus_dt"].hash()
+    assert weights["robust"].path.name == "locus_dt.robust.safetensors"
+    assert not (weights["robust"].library.open().aoa == weights["locus_dt"].library.open().aoa).all()
+    with pytest.raises(ValueError, match=r"Expected 'robust' of 'locus_dt' alone, got 'gmm_cart'"):
+        locus.weights.Weights(run, "gmm_cart", robust=True)
+
+
+def test_summary_is_plain_means(run: locus.Run) -> None:
+    rows = Robustness(run).open()
+    found = wrong_twin.summary(rows)
+    count = run.config.evaluation.num_candidates
+    loss = (-rows.log_posterior - math.log(count)).mean("snapshot")
+    np.testing.assert_allclose(found.loss, loss, atol=1e-6)
+    np.testing.assert_allclose(found.ratio, -loss / math.log(count), atol=1e-6)
+    np.testing.assert_allclose(found.covered, (rows.level <= metrics.CREDIBLE_MASS).mean("snapshot"))
+    assert ((found.loss_low <= found.loss + 1e-6) & (found.loss <= found.loss_high + 1e-6)).all()

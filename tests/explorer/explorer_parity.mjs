@@ -1,0 +1,76 @@
+/** Scenes on standard input; what the explorer's modules compute for them on standard output. Both are JSON. */
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { estimate } from "../../locus/explorer/estimator.js";
+import { makeFeatures } from "../../locus/explorer/features.js";
+import { drawPoint, drawRoom, makeGrid } from "../../locus/explorer/layout.js";
+import { Locator } from "../../locus/explorer/locate.js";
+import { logPosterior } from "../../locus/explorer/methods.js";
+import { receive } from "../../locus/explorer/observation.js";
+import { takeRow } from "../../locus/explorer/paths.js";
+import { makeRadio } from "../../locus/explorer/radio.js";
+import { Random } from "../../locus/explorer/random.js";
+import { Twin } from "../../locus/explorer/twin.js";
+
+const { settings, methods, scenes } = JSON.parse(readFileSync(0, "utf8"));
+const { max_paths: maxPaths, wall_thickness: wallThickness } = settings.twin;
+const radio = makeRadio(settings.radio);
+
+function columns(paths) {
+  const { rows, width, aoa, delay, gainRe, gainIm, order } = paths;
+  const plain = Object.entries({ aoa, delay, gainRe, gainIm, order }).map(([name, values]) => [name, [...values]]);
+  return { rows, width, ...Object.fromEntries(plain) };
+}
+
+function compute(scene) {
+  const room = { walls: Float64Array.from(scene.walls.flat()), eta: scene.materials.map((name) => settings.materials[name]) };
+  const options = { maxDepth: scene.depth, maxPaths, wallThickness };
+  const candidates = Float64Array.from(scene.candidates.flat());
+  const paths = new Twin(room, scene.pose, options, radio).trace(scene.pose.heading, candidates);
+  const wide = new Twin(room, scene.pose, { ...options, maxPaths: 100 }, radio).trace(scene.pose.heading, candidates);
+  const clean = receive(takeRow(paths, scene.truth), scene.offset, scene.phase, radio);
+  const iq = { re: Float64Array.from(scene.iq.re.flat()), im: Float64Array.from(scene.iq.im.flat()) };
+  const observed = estimate(iq, settings.estimator, radio);
+  const evidence = { candidates, paths, iq, observed, pose: scene.pose, radio };
+  const featuresOf = (order) => {
+    const { num_paths, features } = methods.locus_dt.options;
+    const options = { num_paths, features: { ...features, order } };
+    return [paths, observed].map((side) => [...makeFeatures(side, radio, options)]);
+  };
+  const posterior = (name, which) => [...logPosterior(which, name, evidence)].map(Math.exp);
+  return {
+    paths: columns(wide),
+    clean: { re: [...clean.re], im: [...clean.im] },
+    observed: columns(observed),
+    features: { strength: featuresOf("strength"), angle: featuresOf("angle") },
+    posteriors: {
+      bayes_limit: posterior("bayes_limit", {}),
+      ...Object.fromEntries(
+        Object.entries(methods).map(([key, method]) => [key, posterior(key.split(".")[0], { [key.split(".")[0]]: method })]),
+      ),
+    },
+  };
+}
+
+function drawGrid(seed) {
+  const room = drawRoom(new Random(seed), settings.room);
+  return { room, grid: [...makeGrid(room, settings.room.grid_points).points] };
+}
+
+/** Processor time [ms] of an update in a new room, where nothing can be used again. */
+function timeUpdate(locator, seed) {
+  const random = new Random(seed);
+  const room = drawRoom(random, settings.room);
+  const receiver = { ...drawPoint(room, random), heading: random.uniform(-Math.PI, Math.PI) };
+  const scene = { room, receiver, transmitter: drawPoint(room, random), gridPoints: settings.room.grid_points };
+  const before = process.cpuUsage();
+  const choices = { depth: 2, numPaths: 6, powerChange: 0, seed, method: "locus_dt", rays: true };
+  const { numCandidates } = locator.locate({ ...scene, ...choices });
+  const { user, system } = process.cpuUsage(before);
+  return { numCandidates, milliseconds: (user + system) / 1000 };
+}
+
+const locator = new Locator({ ...settings, methods: { locus_dt: structuredClone(methods.locus_dt) } });
+const seeds = Array.from({ length: 30 }, (_, i) => i);
+const results = { scenes: scenes.map(compute), rooms: seeds.map(drawGrid), updates: seeds.map((i) => timeUpdate(locator, i)) };
+writeFileSync(1, JSON.stringify(results));

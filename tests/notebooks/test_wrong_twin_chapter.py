@@ -1,0 +1,24 @@
+"""Chapter 7 at smoke size, judged by what must hold of any network."""
+
+import pytest
+from chapter import glued_numbers
+
+
+@pytest.fixture(scope="module")
+def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
+    return glued_numbers("06", tmp_path_factory)
+
+
+def test_a_wrong_plan_does_not_move_who_knows_no_twin(glued: dict[str, float]) -> None:
+    for key in ("walls_1", "obstacles_1", "missing_1", "material_metal"):
+        assert glued[f"{key}_gmm"] == glued["exact_gmm"]
+    assert glued["heading_3_gmm"] != glued["exact_gmm"]
+
+
+def test_sizes_are_those_of_the_run(glued: dict[str, float]) -> None:
+    assert glued["num_layouts"] == 2
+    assert glued["num_snapshots"] == 12
+    assert glued["num_candidates"] == 50
+    assert glued["cost"] == pytest.approx(glued["exact_robust"] - glued["exact_ours"])
+    for name in ("ours", "robust"):
+        assert 0 <= glued[f"covered_none_exact_{name}"] <= 100
