@@ -10,7 +10,7 @@ import torch
 import xarray as xr
 
 from locus import EstimatorOptions, Radio
-from locus.receiver.estimator import _despread, estimate, threshold
+from locus.receiver.estimator import despread, estimate, threshold
 from locus.receiver.fit import State, model, power, propose, refine, refine_side_by_side
 from locus.receiver.observation import observe
 
@@ -134,7 +134,7 @@ def test_every_batch_size_gives_the_same_bits() -> None:
 
 def test_a_step_never_raises_the_cost() -> None:
     taken = snapshots(paths([0.2, 0.25], [1e-7, 1.02e-7], [10.0, 9.0]), 50)
-    channel = _despread(torch.from_numpy(taken.iq.values), RADIO)
+    channel = despread(torch.from_numpy(taken.iq.values), RADIO)
     rng = np.random.default_rng(0)
     start = torch.from_numpy(rng.uniform(-3, 3, (2, 50, 2)))
     gain = torch.complex(*torch.from_numpy(rng.standard_normal((2, 50, 2))))
@@ -147,7 +147,7 @@ def test_the_proposal_is_the_highest_point_of_the_whole_matched_filter() -> None
     """The compiled search skips rows that cannot win; a two-dimensional transform of everything says the same."""
     taken = snapshots(paths([0.2, -0.5], [1e-7, 3e-7], [-5.0, -25.0]), 100).iq.values
     taken[50:] = snapshots(paths([0.0], [0.0], [-400.0]), 50).iq.values  # half of them noise alone
-    channel = _despread(torch.from_numpy(taken), RADIO)
+    channel = despread(torch.from_numpy(taken), RADIO)
     delay, angle, _, height = propose(channel, EstimatorOptions())
     surface = np.abs(np.fft.ifft2(channel.numpy(), s=(256, 32), axes=(1, 2), norm="forward")) ** 2 / 1024
     np.testing.assert_allclose(height, surface.max(axis=(1, 2)), rtol=1e-9)
@@ -160,7 +160,7 @@ def test_the_proposal_is_the_highest_point_of_the_whole_matched_filter() -> None
 def test_both_refinements_take_the_same_steps(num_paths: int) -> None:
     """The compiled one for processors and the batched one for GPUs; and the cost is what the model really leaves."""
     taken = snapshots(paths([0.2, -0.5, 0.9], [1e-7, 3e-7, 5e-7], [10.0, 5.0, 0.0]), 50)
-    channel = _despread(torch.from_numpy(taken.iq.values), RADIO)
+    channel = despread(torch.from_numpy(taken.iq.values), RADIO)
     rng = np.random.default_rng(0)
     start = torch.from_numpy(rng.uniform(-3, 3, (2, 50, num_paths)))
     gain = torch.complex(*torch.from_numpy(rng.standard_normal((2, 50, num_paths))))

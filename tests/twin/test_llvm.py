@@ -133,7 +133,7 @@ def test_a_real_old_library_does_not_abort_python(old_library: Path) -> None:
     )
     environment = {**os.environ, llvm.VARIABLE: str(old_library)}
     child = subprocess.run(
-        [sys.executable, "-c", "import locus.llvm\n" + program],
+        [sys.executable, "-c", "import locus.twin.llvm\n" + program],
         env=environment,
         capture_output=True,
         text=True,
