@@ -129,8 +129,8 @@ glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "ev
 #
 # The last two lines of a block are not methods but **limits**. Both follow from Bayes' rule and all samples, not from a handful of estimated
 # paths, for a receiver to whom the twin tells the truth. The *Bayes limit* knows the signal of each candidate but for one phase and the time when it
-# began. The *blind limit* knows angle, delay and power of each path, but not the phases between paths. On Eval Random they reach
-# {glue:text}`bayes_limit_ratio:.1f` % and {glue:text}`blind_limit_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far off, behind
+# began. The *phase-blind receiver* knows angle, delay and power of each path, but not the phases between paths. On Eval Random they reach
+# {glue:text}`bayes_ratio:.1f` % and {glue:text}`phase_blind_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far off, behind
 # the array or in deep shadow. Off the list the twin's statement is no longer exact, and these two lines limit nothing: they show what it costs to
 # trust a twin too much, and where by the twin nothing at all arrives from the nearest grid point, that cost is infinite. The last section comes back to that.
 #
@@ -140,14 +140,14 @@ glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "ev
 # %% tags=["hide-input"]
 baselines = [name for name in weight_files.METHODS if name != "locus_dt"]
 pairs = [("locus_dt", name) for name in baselines] + [
-    (name, "bayes_limit") for name in (*weight_files.METHODS, "blind_limit")
+    (name, "bayes") for name in (*weight_files.METHODS, "phase_blind")
 ]
-pairs.append(("locus_dt", "blind_limit"))
+pairs.append(("locus_dt", "phase_blind"))
 compared = {name: compare(rows[name], pairs) for name in ("random", "grid")}
 compare_frame(compared)
 
 # %% tags=["remove-cell"]
-against_limit = pd.concat([frame.xs(TITLES["bayes_limit"], level="less") for frame in compared.values()])
+against_limit = pd.concat([frame.xs(TITLES["bayes"], level="less") for frame in compared.values()])
 against_baselines = pd.concat([frame.iloc[: len(baselines)] for frame in compared.values()])
 glue("limit_comparisons", len(against_limit), display=False)
 glue("limit_beaten", int((against_limit.high < 0).sum()), display=False)
@@ -155,9 +155,9 @@ glue("limit_above", int((against_limit.low > 0).sum()), display=False)
 glue("baseline_comparisons", len(against_baselines), display=False)
 glue("baselines_beaten", int((against_baselines.high < 0).sum()), display=False)
 difference = compared["random"].difference
-glue("to_limit", float(difference[TITLES["locus_dt"], TITLES["bayes_limit"]]), display=False)
-glue("to_blind", float(difference[TITLES["locus_dt"], TITLES["blind_limit"]]), display=False)
-glue("between_limits", float(difference[TITLES["blind_limit"], TITLES["bayes_limit"]]), display=False)
+glue("to_limit", float(difference[TITLES["locus_dt"], TITLES["bayes"]]), display=False)
+glue("to_blind", float(difference[TITLES["locus_dt"], TITLES["phase_blind"]]), display=False)
+glue("between_limits", float(difference[TITLES["phase_blind"], TITLES["bayes"]]), display=False)
 twins = OtherTwin(opened)
 glue("train_twin", config.twin.train, display=False)
 for key, name in zip(("evaluation_twin", "other_twin"), twins.twins, strict=True):
@@ -230,11 +230,11 @@ glue("covered_50", 100 * float(curve.coverage.sel(nominal=0.5)), display=False)
 glue("covered_90", 100 * float(curve.coverage.sel(nominal=0.9)), display=False)
 glue("band_50", 100 * float(curve.high.sel(nominal=0.5) - 0.5), display=False)
 glue("num_calibrated", sum(int(one.calibrated) for one in curves.values()), display=False)
-glue("limit_calibrated", int(curves["bayes_limit"].calibrated), display=False)
+glue("limit_calibrated", int(curves["bayes"].calibrated), display=False)
 
 # %% [markdown]
 # *Eval Random. Grey: where the whole curve of an honest method stays in 95 % of all experiments of this size. A curve below the band claims too much, one above it too
-# little; mind the scales. The Bayes limit must be honest, as its model is the one that made the data: it checks the check. The blind limit need not be: it takes the strength of a path for
+# little; mind the scales. The Bayes limit must be honest, as its model is the one that made the data: it checks the check. The phase-blind receiver need not be: it takes the strength of a path for
 # random about the twin's, while here it is exactly that.*
 #
 # LOCUS-DT's 50 % sets hold {glue:text}`covered_50:.1f` % of the truths, its 90 % sets {glue:text}`covered_90:.1f` %; at 50 % the band is {glue:text}`band_50:.1f` points wide to
@@ -261,7 +261,7 @@ glue("median_error", float(half["map_error"]), display=False)
 glue("median_mean_error", float(half["mean_error"]), display=False)
 glue("median_area", float(half["area"]), display=False)
 glue("exact_hits", 100 * float((rows["random"].map_error.sel({"method": "locus_dt"}) == 0).mean()), display=False)
-glue("limit_hits", 100 * float((rows["random"].map_error.sel({"method": "bayes_limit"}) == 0).mean()), display=False)
+glue("limit_hits", 100 * float((rows["random"].map_error.sel({"method": "bayes"}) == 0).mean()), display=False)
 
 # %% [markdown]
 # *Grey lines: the half and nine tenths of the snapshots. Exact hits, at distance zero, are on the left edge of the logarithmic axis: where a curve begins is
@@ -292,7 +292,7 @@ outage = rows["random"].stratum == metrics.STRATA.index("near outage")
 glue("outage_share", 100 * float(outage.mean()), display=False)
 glue("outage_share_worst", 100 * float(outage[worst_tenth.values].mean()), display=False)
 for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
-    for name, method in (("loss", "locus_dt"), ("limit", "bayes_limit")):
+    for name, method in (("loss", "locus_dt"), ("limit", "bayes")):
         glue(f"{short}_{name}", float(strata.loss.sel({"bin": kind, "method": method})), display=False)
 
 # %% [markdown]
@@ -325,7 +325,7 @@ glue("failure_log_posterior", float(on_list[truth]), display=False)
 glue("failure_again", abs(float(on_list[truth] - stored.log_posterior.sel({"method": "locus_dt"}))), display=False)
 glue("failure_blind_guess", -float(np.log(count)), display=False)
 glue("failure_map_error", float(stored.map_error.sel({"method": "locus_dt"})), display=False)
-glue("failure_limit", float(stored.log_posterior.sel({"method": "bayes_limit"})), display=False)
+glue("failure_limit", float(stored.log_posterior.sel({"method": "bayes"})), display=False)
 glue("failure_snr", float(stored.snr_db), display=False)
 glue("threshold_snr", float(threshold_db), display=False)
 
@@ -361,7 +361,7 @@ glue("bins_enough", abs(float(bins.sel(num_bins=4096) - bins.sel(num_bins=8192))
 # contains the transmitter's place to the millimetre. So we move the transmitter a little off its candidate and leave all else as it was: list, twin, noise. (Image
 # twin on both sides, {glue:text}`num_moved_layouts` rooms, and to be quick lists of {glue:text}`moved_candidates`, so that losses do not compare with the table's.)
 
-# %% mystnb={"image": {"alt": "Adjusted loss of LOCUS-DT, blind limit and Bayes limit against the distance of the transmitter from its candidate"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Adjusted loss of LOCUS-DT, phase-blind receiver and Bayes limit against the distance of the transmitter from its candidate"}} tags=["hide-input"]
 distances = (0.0, 0.001, 0.005, 0.02, 0.1, 0.4)
 moved = limit_accuracy.moved(config, load_scorer(run), num_moved_layouts, distances, np.random.default_rng(0))
 figure = result_figures.moved_figure(moved)
@@ -370,7 +370,7 @@ figure = result_figures.moved_figure(moved)
 glue("num_moved_layouts", num_moved_layouts, display=False)
 glue("wavelength", 1000 * config.radio.wavelength, display=False)
 glue("moved_candidates", int(moved.attrs["num_candidates"]), display=False)
-for name, short in (("bayes_limit", "bayes"), ("blind_limit", "blind"), ("locus_dt", "ours")):
+for name, short in (("bayes", "bayes"), ("phase_blind", "phase_blind"), ("locus_dt", "ours")):
     for distance in distances:
         glue(
             f"moved_{short}_{round(1000 * distance)}",
@@ -384,12 +384,12 @@ for name, short in (("bayes_limit", "bayes"), ("blind_limit", "blind"), ("locus_
 # | L [nat] | 0 mm | 5 mm | 20 mm | 400 mm |
 # |---|---|---|---|---|
 # | Bayes limit | {glue:text}`moved_bayes_0:.2f` | {glue:text}`moved_bayes_5:.2f` | {glue:text}`moved_bayes_20:.2f` | {glue:text}`moved_bayes_400:.2f` |
-# | blind limit | {glue:text}`moved_blind_0:.2f` | {glue:text}`moved_blind_5:.2f` | {glue:text}`moved_blind_20:.2f` | {glue:text}`moved_blind_400:.2f` |
+# | phase-blind receiver | {glue:text}`moved_phase_blind_0:.2f` | {glue:text}`moved_phase_blind_5:.2f` | {glue:text}`moved_phase_blind_20:.2f` | {glue:text}`moved_phase_blind_400:.2f` |
 # | LOCUS-DT | {glue:text}`moved_ours_0:.2f` | {glue:text}`moved_ours_5:.2f` | {glue:text}`moved_ours_20:.2f` | {glue:text}`moved_ours_400:.2f` |
 #
 # What a receiver with exact phases loses within millimetres was never there for anybody whose list is coarser. So of the distance between LOCUS-DT and the Bayes limit in the table, up to
-# {glue:text}`between_limits:.2f` nats, the distance between the two limits, are out of reach for whoever does not know room and transmitter to a small part of a wavelength (up to, because the blind limit forgets
-# not only the phases but also how strong each path is exactly). What LOCUS-DT lies above the blind limit, {glue:text}`to_blind:.2f` nats, is what delays and all samples
+# {glue:text}`between_limits:.2f` nats, the distance between the two limits, are out of reach for whoever does not know room and transmitter to a small part of a wavelength (up to, because the phase-blind receiver forgets
+# not only the phases but also how strong each path is exactly). What LOCUS-DT lies above the phase-blind receiver, {glue:text}`to_blind:.2f` nats, is what delays and all samples
 # tell beyond the angles and strengths of a few estimated paths, and what a network could still learn from more rooms.
 
 # %% tags=["interactive"]
@@ -405,4 +405,4 @@ def explore(room: int = 0, snapshot: int = 0, method: str = "locus_dt"):
     return result_figures.posterior_figure(task_of(room), method, snapshot)
 
 
-interact(explore, room=(0, 20), snapshot=(0, 5), method=[*weight_files.METHODS, "bayes_limit"])
+interact(explore, room=(0, 20), snapshot=(0, 5), method=[*weight_files.METHODS, "bayes"])

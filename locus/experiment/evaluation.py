@@ -35,7 +35,7 @@ from locus.settings.config import Config
 EVALUATIONS = {"test": "test", "random": "eval_random", "grid": "eval_grid", "grid_offlist": "eval_grid"}
 """Evaluations and the split that each one uses. Off the list, the transmitter is anywhere in free space."""
 
-LIMITS = ("blind_limit", "bayes_limit")
+LIMITS = ("phase_blind", "bayes")
 """What an ideal receiver that knows the exact twin would reach, without and with the phases of the paths."""
 
 _TASK = 5  # groups that a worker evaluates at a time
@@ -72,8 +72,8 @@ def _rows(
     observed = estimator.estimate(snapshots, config.estimator)
     log_posteriors = {name: scorer.log_posterior(paths, observed) for name, scorer in scorers.items()}
     if split != "test" and set(weight_files.METHODS) <= scorers.keys():
-        log_posteriors["blind_limit"] = limits.blind_limit(paths, snapshots)
-        log_posteriors["bayes_limit"] = limits.bayes_limit(paths, snapshots)
+        log_posteriors["phase_blind"] = limits.phase_blind(paths, snapshots)
+        log_posteriors["bayes"] = limits.bayes(paths, snapshots)
     truth = snapshots.truth.values
     position = snapshots.position.values if "position" in snapshots else None
     rng = np.random.default_rng([config.seed, list(case.SPLITS).index(split), *stream])

@@ -14,7 +14,7 @@ from locus.experiment.evaluation import EVALUATIONS, Rows
 from locus.judge import metrics
 from locus.score import weight_files
 
-TITLES = {**weight_files.TITLES, "blind_limit": "blind limit", "bayes_limit": "Bayes limit"}
+TITLES = {**weight_files.TITLES, "phase_blind": "phase-blind receiver", "bayes": "Bayes limit"}
 """Names to show, in the table's order."""
 
 EVALUATION_TITLES = {"grid": "Eval Grid", "random": "Eval Random", "grid_offlist": "Eval Grid, off the list"}

@@ -2,7 +2,7 @@
  * The Bayes limit: traced paths of all candidates and a snapshot in, the log posterior that no method can beat out.
  *
  * The receiver knows each candidate's signal up to one phase, which is integrated in closed form, and the sync offset,
- * which is summed over all bins of the pilot's period. The result is that of `locus.limit.bayes_limit`.
+ * which is summed over all bins of the pilot's period. The result is that of `locus.score.limits.bayes`.
  */
 
 import { fft } from "./fft.js";
@@ -17,7 +17,7 @@ const KEPT = 40; // nats below the highest bin down to which bins count
  * @param {import("./radio.js").Radio} radio
  * @returns {Float64Array} log posterior (candidate); -Infinity without a path
  */
-export function bayesLimit(paths, channel, radio) {
+export function bayes(paths, channel, radio) {
   const prior = foldedPrior(radio);
   const scores = new Float64Array(paths.rows);
   const length = radio.numSubcarriers;

@@ -2,11 +2,11 @@
 
 import { scoreDensity } from "./baselines.js";
 import { makeFeatures } from "./features.js";
-import { bayesLimit } from "./limit.js";
+import { bayes } from "./limit.js";
 import { despread } from "./observation.js";
 import { embed, normalise, scorePairs } from "./score.js";
 
-export const BAYES_LIMIT = "bayes_limit";
+export const BAYES = "bayes";
 
 /**
  * @typedef {object} Evidence
@@ -21,15 +21,15 @@ export const BAYES_LIMIT = "bayes_limit";
 
 /**
  * @param {Record<string, object>} methods trained methods by name, as the run's weights hold them
- * @param {string} name one of them, or `bayes_limit`
+ * @param {string} name one of them, or `bayes`
  * @param {Evidence} evidence
  * @returns {Float64Array} log posterior (candidate)
  */
 export function logPosterior(methods, name, evidence) {
   const { candidates, paths, iq, observed, pose, radio, numPaths } = evidence;
-  if (name === BAYES_LIMIT) return bayesLimit(paths, despread(iq, radio), radio);
+  if (name === BAYES) return bayes(paths, despread(iq, radio), radio);
   if (!(name in methods)) {
-    throw new RangeError(`Expected 'method' in ${[...Object.keys(methods), BAYES_LIMIT]}, got ${name}`);
+    throw new RangeError(`Expected 'method' in ${[...Object.keys(methods), BAYES]}, got ${name}`);
   }
   const method = methods[name];
   const seen = makeFeatures(observed, radio, method.options, numPaths);

@@ -33,9 +33,7 @@ _HOPELESS = 60.0  # nats below the best candidate: not integrated, its highest b
 Receiver = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def bayes_limit(
-    paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096
-) -> xr.DataArray:
+def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096) -> xr.DataArray:
     """Log posterior, eq. (2), of a receiver that knows each candidate's signal up to one phase and the sync offset.
 
     A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which leaves
@@ -56,14 +54,14 @@ def bayes_limit(
     return _limit(paths, snapshots, radio, num_bins, _known_phases)
 
 
-def blind_limit(
+def phase_blind(
     paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096
 ) -> xr.DataArray:
     """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path but no path's phase.
 
     Gains are independent zero-mean complex Gaussians of the traced powers P, so that a snapshot is one too, with the
     covariance I + A P A^H: a column of A is a path's array response times its delays. Arguments and result are those
-    of :func:`bayes_limit`.
+    of :func:`bayes`.
     """
     return _limit(paths, snapshots, radio, num_bins, _unknown_phases)
 

@@ -91,9 +91,9 @@ def test_limit_checks_on_one_room() -> None:
     assert loss[1] == pytest.approx(float(loss[2]), abs=1e-4)
     scorer = make_method("locus_dt", MethodOptions())
     found = moved(config, scorer, 2, (0.0, 0.02), np.random.default_rng(0), num_candidates=20)
-    assert found.method.values.tolist() == ["locus_dt", "blind_limit", "bayes_limit"]
+    assert found.method.values.tolist() == ["locus_dt", "phase_blind", "bayes"]
     assert found.attrs["num_candidates"] == 20
     assert int(found.num_snapshots[0]) == 6
-    bayes = found.loss.sel({"method": "bayes_limit"}).values
+    bayes = found.loss.sel({"method": "bayes"}).values
     assert -np.log(20) <= bayes[0] < bayes[1]
     assert convergence(config, 0, (4096,)).values == loss.values[1]

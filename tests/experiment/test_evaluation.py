@@ -41,11 +41,11 @@ def test_a_row_is_the_posterior_of_the_true_candidate() -> None:
 
 
 def test_evaluation_splits_have_the_limits_and_the_grid_both_readings(grid_rows: xr.Dataset) -> None:
-    assert list(grid_rows.method.values) == [*weight_files.METHODS, "blind_limit", "bayes_limit"]
+    assert list(grid_rows.method.values) == [*weight_files.METHODS, "phase_blind", "bayes"]
     assert list(grid_rows.evaluation.values) == ["grid", "grid_offlist"]
     on_list = grid_rows.sel(evaluation="grid").log_posterior
     untrained = on_list.sel({"method": list(weight_files.METHODS)})
-    assert float(on_list.sel({"method": "bayes_limit"}).mean()) > float(untrained.mean("snapshot").max())
+    assert float(on_list.sel({"method": "bayes"}).mean()) > float(untrained.mean("snapshot").max())
 
 
 def test_off_list_transmitters_are_heard_and_their_truth_is_the_nearest_candidate() -> None:

@@ -113,12 +113,12 @@ def test_step_makes_the_table_and_needs_the_rows(run: Run, monkeypatch: pytest.M
 def test_infinite_losses_are_kept(run: Run) -> None:
     rows = Rows(run, "eval_random")
     data = rows.open("random")
-    data.log_posterior.loc[{"method": "bayes_limit", "snapshot": 0}] = -np.inf
+    data.log_posterior.loc[{"method": "bayes", "snapshot": 0}] = -np.inf
     netcdf.save(rows.path("random"), data, data.attrs)
     Table(run).make()
     table = Table(run).open().sel({"evaluation": "random"})
-    assert table.loss.sel({"method": "bayes_limit"}) == np.inf
-    assert table.gain.sel({"method": "bayes_limit"}) == 0
+    assert table.loss.sel({"method": "bayes"}) == np.inf
+    assert table.gain.sel({"method": "bayes"}) == 0
     assert np.isfinite(table.loss.sel({"method": "locus_dt"}))
     shown = results_frame(Table(run).open(), paper.printed())["this run"].loc[("Eval Random", "Bayes limit")]
     assert list(shown) == ["∞", "0.00", "-∞"]

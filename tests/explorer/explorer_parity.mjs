@@ -44,7 +44,7 @@ function compute(scene) {
     observed: columns(observed),
     features: { strength: featuresOf("strength"), angle: featuresOf("angle") },
     posteriors: {
-      bayes_limit: posterior("bayes_limit", {}),
+      bayes: posterior("bayes", {}),
       ...Object.fromEntries(
         Object.entries(methods).map(([key, method]) => [key, posterior(key.split(".")[0], { [key.split(".")[0]]: method })]),
       ),

@@ -179,12 +179,12 @@ def test_features_are_the_same(both: Both, order: str) -> None:
             np.testing.assert_allclose(found, features(side, options=FeatureOptions(order=order)).ravel(), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [*make_networks(), "bayes_limit"])
+@pytest.mark.parametrize("name", [*make_networks(), "bayes"])
 def test_posteriors_are_the_same(both: Both, name: str) -> None:
     peaks = []
     for scene, page in zip(both.scenes, both.page, strict=True):
-        if name == "bayes_limit":
-            expected = np.exp(limits.bayes_limit(scene.paths, scene.snapshot).values)
+        if name == "bayes":
+            expected = np.exp(limits.bayes(scene.paths, scene.snapshot).values)
         else:
             expected = both.networks[name].posterior(scene.paths, scene.observed).values
         np.testing.assert_allclose(page["posteriors"][name], expected, atol=1e-3)

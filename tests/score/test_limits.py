@@ -14,11 +14,11 @@ import xarray as xr
 from locus import Radio, load_config, observe
 from locus.experiment.case import make_snapshots, trace_group
 from locus.score import limits as module
-from locus.score.limits import bayes_limit, blind_limit
+from locus.score.limits import bayes, phase_blind
 from locus.twin.antenna import array_response
 
 TINY = Radio(num_subcarriers=8, num_antennas=2, bandwidth=200e6, sync_window=1.3 * 8 / 200e6)
-LIMITS = pytest.mark.parametrize("limit", [bayes_limit, blind_limit])
+LIMITS = pytest.mark.parametrize("limit", [bayes, phase_blind])
 WINDOWS = pytest.mark.parametrize("periods", [0.0, 0.37, 1.0, 1.3, 6.25])
 
 
@@ -105,7 +105,7 @@ def blind_by_force(paths: xr.Dataset, snapshot: np.ndarray, radio: Radio, num_of
 def plainly(limit: object, paths: xr.Dataset, snapshots: xr.Dataset, num_bins: int) -> np.ndarray:
     """The sum over all fine bins, in double precision."""
     radio = load_config("quick", {}).radio
-    look = module._known_phases if limit is bayes_limit else module._unknown_phases
+    look = module._known_phases if limit is bayes else module._unknown_phases
     heard = paths.valid.values.any(1)
     channel = module._despread(torch.from_numpy(snapshots.iq.values), radio)
     coefficients, constant = module._powers(paths.isel(candidate=heard), channel, radio, look)
@@ -114,7 +114,7 @@ def plainly(limit: object, paths: xr.Dataset, snapshots: xr.Dataset, num_bins: i
     for s, one in enumerate(coefficients):
         power = torch.fft.irfft(one, n=num_bins, norm="forward").clamp(min=0)
         x = 2 * power.sqrt()
-        height = x + torch.special.i0e(x).log() if limit is bayes_limit else power
+        height = x + torch.special.i0e(x).log() if limit is bayes else power
         score[s, torch.from_numpy(heard)] = torch.logsumexp(height + prior.log(), 1) - constant
     return (score - score.logsumexp(1, keepdim=True)).numpy()
 
@@ -134,7 +134,7 @@ def test_known_phases_are_the_integral_over_phase_and_offset(periods: float, snr
     rng = np.random.default_rng([5, int(100 * periods)])
     paths = group(rng, radio, 4, snr)
     snapshots = observed(paths, np.array([0, 2]), rng, radio)
-    found = bayes_limit(paths, snapshots)
+    found = bayes(paths, snapshots)
     for s in range(2):
         expected = coherent_by_force(paths, snapshots.iq.values[s], radio, 100 + int(250 * periods))
         assert_same(found.values[s], expected, 2e-3)
@@ -147,7 +147,7 @@ def test_unknown_phases_are_a_gaussian_with_the_dense_covariance(periods: float,
     rng = np.random.default_rng([6, int(100 * periods)])
     paths = group(rng, radio, 4, snr)
     snapshots = observed(paths, np.array([1, 3]), rng, radio)
-    found = blind_limit(paths, snapshots)
+    found = phase_blind(paths, snapshots)
     for s in range(2):
         expected = blind_by_force(paths, snapshots.iq.values[s], radio, 100 + int(250 * periods))
         assert_same(found.values[s], expected, 2e-3)
@@ -159,7 +159,7 @@ def test_unknown_phases_of_paths_that_coincide_add_their_powers() -> None:
     snapshots = observed(paths, np.array([0]), rng, TINY)
     doubled = xr.concat([paths, paths], "path").transpose("candidate", "path")
     doubled["gain"] = doubled.gain / math.sqrt(2)
-    np.testing.assert_allclose(blind_limit(doubled, snapshots), blind_limit(paths, snapshots), atol=1e-6)
+    np.testing.assert_allclose(phase_blind(doubled, snapshots), phase_blind(paths, snapshots), atol=1e-6)
 
 
 @pytest.mark.parametrize("periods", [0.0, 0.001, 0.37, 1.0, 6.25])
@@ -201,7 +201,7 @@ def test_posterior_is_calibrated(limit, snr: float) -> None:
         paths.valid[rng.integers(6)] = False
         heard = np.flatnonzero(paths.valid.any("path"))
         truth = rng.choice(heard, 8)
-        if limit is blind_limit:  # its own model: gains are drawn anew for each snapshot
+        if limit is phase_blind:  # its own model: gains are drawn anew for each snapshot
             drawn = paths.isel(candidate=xr.DataArray(truth, dims="snapshot")).reset_coords(drop=True)
             normal = rng.standard_normal((2, *drawn.gain.shape)) / math.sqrt(2)
             drawn["gain"] = abs(drawn.gain) * (normal[0] + 1j * normal[1])
@@ -259,9 +259,9 @@ def test_one_snapshot_and_one_candidate(limit, real) -> None:
 def test_radio_can_be_given(real) -> None:
     paths, snapshots = real
     bare = snapshots.drop_attrs()
-    np.testing.assert_array_equal(bayes_limit(paths, bare, Radio()), bayes_limit(paths, snapshots))
+    np.testing.assert_array_equal(bayes(paths, bare, Radio()), bayes(paths, snapshots))
     with pytest.raises(ValueError, match="Expected 'iq' of shape"):
-        bayes_limit(paths, snapshots, TINY)
+        bayes(paths, snapshots, TINY)
 
 
 @LIMITS

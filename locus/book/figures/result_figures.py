@@ -23,8 +23,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "gauss_cart": {"color": "#E69F00", "marker": "v", "linestyle": ":"},
     "gauss_polar": {"color": "#CC79A7", "marker": "^", "linestyle": "-."},
     "gmm_cart": {"color": "#D55E00", "marker": "s", "linestyle": "--"},
-    "blind_limit": {"color": "0.55", "marker": "D", "linestyle": (0, (6, 2))},
-    "bayes_limit": {"color": "black", "marker": "*", "linestyle": (0, (1, 1))},
+    "phase_blind": {"color": "0.55", "marker": "D", "linestyle": (0, (6, 2))},
+    "bayes": {"color": "black", "marker": "*", "linestyle": (0, (1, 1))},
 }
 _COLOUR_MAP, _FLOOR = "viridis", -10.0  # of maps, and the log posterior that is as dark as it gets
 _SMALL = 0.55  # size of markers in small panels

@@ -30,7 +30,7 @@ def convergence(config: Config, index: int, num_bins: Sequence[int]) -> xr.DataA
     truth = xr.DataArray(snapshots.truth.values, dims="snapshot")
     loss = []
     for bins in num_bins:
-        logs = limits.bayes_limit(paths, snapshots, num_bins=bins).isel(candidate=truth)
+        logs = limits.bayes(paths, snapshots, num_bins=bins).isel(candidate=truth)
         loss.append(float(-logs.mean()) - np.log(paths.sizes["candidate"]))
     return xr.DataArray(
         loss, {"num_bins": list(num_bins)}, "num_bins", "loss", {"units": "nat", "long_name": "adjusted loss"}
@@ -92,8 +92,8 @@ def _moved_rows(
         snapshots = observe(there.rename(candidate="snapshot"), rngs, config.radio)
         posteriors = {
             scorer.name: scorer.log_posterior(paths, estimator.estimate(snapshots, config.estimator)),
-            "blind_limit": limits.blind_limit(paths, snapshots),
-            "bayes_limit": limits.bayes_limit(paths, snapshots),
+            "phase_blind": limits.phase_blind(paths, snapshots),
+            "bayes": limits.bayes(paths, snapshots),
         }
         logs.append([values.values[np.arange(count), truth] for values in posteriors.values()])
     return xr.Dataset(

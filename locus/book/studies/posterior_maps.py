@@ -68,7 +68,7 @@ def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -
     grid = away_from(pose, layout.grid(num_points))
     fine = twin.trace(layout, pose, grid)
     maps = {name: scorer.log_posterior(fine, observed) for name, scorer in trained(run).items()}
-    maps["bayes_limit"] = _nearest(limits.bayes_limit(paths, snapshots), grid)
+    maps["bayes"] = _nearest(limits.bayes(paths, snapshots), grid)
     relative = {name: _relative(values) for name, values in maps.items()}
     return Task(layout, pose, paths, snapshots, observed, relative)
 
