@@ -22,7 +22,7 @@ NUMERIC = [
     f"tests/test_{name}.py"
     for name in (
         *("agreement", "baselines", "estimator", "evaluation", "explorer", "features", "image", "layout", "limit"),
-        *("locate", "metrics", "mismatch", "observation", "robustness", "score", "sensitivity", "sionna", "studies"),
+        *("locate", "metrics", "mismatch", "observation", "robustness", "score", "sionna", "studies"),
         *("table", "train", "twin", "weights"),
     )
 ]
