@@ -204,5 +204,6 @@ def test_each_recovers_a_distribution_of_its_own_kind(kind, draw, log_density) -
     train(method, learning, options, 1e-2, report=lambda _: None)
     scores = torch.log_softmax(log_density(held_out.candidates), -1)
     best = -float(scores.gather(1, held_out.truth).mean()) - math.log(60)
-    assert adjusted_loss(method, held_out) == pytest.approx(best, abs=0.05)
+    # Training falls short by 0.010 with a deviation of 0.007, over 20 seeds of weights and lists, for gmm_cart the most
+    assert adjusted_loss(method, held_out) - best == pytest.approx(0.01, abs=5 * 0.007)
     assert best < -1

@@ -79,12 +79,11 @@ def held_out() -> Examples:
 
 
 LEVELS = (0.5, 0.8, 0.9)
-SHORTFALL = (0.005, 0.003)
-OVERCONFIDENCE = {0.5: (-0.009, 0.008), 0.8: (-0.004, 0.007), 0.9: (0.0, 0.004)}
-"""What a training adds to the loss and to each coverage of the true posterior: mean and standard deviation.
+ADDED = {"loss": (0.008, 0.006), 0.5: (0.008, 0.011), 0.8: (0.005, 0.008), 0.9: (0.004, 0.006)}
+"""What training adds to the loss and to each coverage of the true posterior: mean and standard deviation.
 
-By ``python tests/test_train.py``, over 20 seeds of weights, draws and held-out groups. Rounding moves a training as
-another seed does. Weights of 199 / 4 for the wrong candidates would add 0.23 to the loss, with a deviation of 0.05.
+Measured by ``python tests/test_train.py`` over 20 seeds of weights, draws and held-out groups, for few and for all
+wrong candidates; the larger of both deviations. Rounding moves a training no further than another seed does.
 """
 
 
@@ -98,14 +97,11 @@ def complete(problem: Examples) -> PairNetwork:
     return fit(problem, num_negatives=ALL)[0]
 
 
-def added(method: Method, examples: Examples) -> tuple[float, list[float]]:
+def added(method: Method, examples: Examples) -> dict[str | float, float]:
     """Loss and coverages of a method less those of the true posterior, on the same examples."""
     loss = adjusted_loss(method, examples) - adjusted_loss(Truth(), examples)
-    return loss, [covered(method, examples, level) - covered(Truth(), examples, level) for level in LEVELS]
-
-
-def assert_usual(value: float, mean: float, deviation: float) -> None:
-    assert value == pytest.approx(mean, abs=5 * deviation)
+    coverages = {level: covered(method, examples, level) - covered(Truth(), examples, level) for level in LEVELS}
+    return {"loss": loss, **coverages}
 
 
 def test_the_true_posterior_covers_what_it_claims(held_out: Examples) -> None:
@@ -119,21 +115,21 @@ def test_the_true_posterior_covers_what_it_claims(held_out: Examples) -> None:
 def test_sampled_and_full_losses_are_minimised_by_the_true_posterior(
     kind: str, held_out: Examples, request: pytest.FixtureRequest
 ) -> None:
-    loss, coverages = added(request.getfixturevalue(kind), held_out)
-    assert_usual(loss, *SHORTFALL)
-    for level, coverage in zip(LEVELS, coverages, strict=True):
-        assert_usual(coverage, *OVERCONFIDENCE[level])
+    for name, value in added(request.getfixturevalue(kind), held_out).items():
+        mean, deviation = ADDED[name]
+        assert value == pytest.approx(mean, abs=5 * deviation), name
 
 
 @pytest.mark.parametrize("num_negatives", [1, FEW, 16])
 def test_the_sampled_loss_makes_the_true_posterior_neither_sharper_nor_blunter(num_negatives: int) -> None:
     """Truths drawn from a network's own posterior make it the true one: there the mean slope of its loss is zero."""
-    num_groups, num_candidates = 2000, 60
+    num_groups, num_candidates = 500, 60
     rng = np.random.default_rng(0)
     method = make_method("locus_dt", ONE_PATH, seed=0)
     method.last.weight.data *= 30  # some candidates get most of the mass
     candidates, conditions = (
-        torch.from_numpy(rng.uniform(-1, 1, (num_groups, count, 3)).astype(np.float32)) for count in (num_candidates, 5)
+        torch.from_numpy(rng.uniform(-1, 1, (num_groups, count, 3)).astype(np.float32))
+        for count in (num_candidates, 20)
     )
     with torch.no_grad():
         scores = method(candidates, conditions)
@@ -300,8 +296,8 @@ def test_one_step_of_paper_exact_runs() -> None:
 if __name__ == "__main__":
     learning = known_problem(400, seed=0)
     for count in (FEW, ALL):
-        found = [
-            added(fit(learning, seed, num_negatives=count)[0], known_problem(200, 10_000 + seed)) for seed in range(20)
-        ]
-        values = np.array([[loss, *coverages] for loss, coverages in found])
-        print(count, "mean", values.mean(axis=0).round(4), "deviation", values.std(axis=0, ddof=1).round(4), flush=True)
+        trained = (fit(learning, seed, num_negatives=count)[0] for seed in range(20))
+        found = [added(method, known_problem(200, 10_000 + seed)) for seed, method in enumerate(trained)]
+        for name in ADDED:
+            values = [one[name] for one in found]
+            print(f"{count} {name}: {np.mean(values):.4f}, {np.std(values, ddof=1):.4f}", flush=True)

@@ -50,11 +50,11 @@ def test_line_of_sight_is_free_space(twin: Twin, square: Layout, candidate: tupl
     distance = math.dist(candidate, (POSE.x, POSE.y))
     angle = math.atan2(candidate[1] - POSE.y, candidate[0] - POSE.x) - POSE.heading
     assert path.sizes["path"] == 1
-    assert float(path.delay[0]) == pytest.approx(distance / SPEED_OF_LIGHT, rel=1e-6)
+    assert float(path.delay[0]) == pytest.approx(distance / SPEED_OF_LIGHT, rel=1e-6, abs=0)
     assert angle_between(float(path.aoa[0]), angle) < 1e-5
     angle = (angle + math.pi) % (2 * math.pi) - math.pi
     amplitude = RADIO.wavelength / (4 * math.pi * distance) * element(angle)
-    assert abs(path.gain[0].item()) == pytest.approx(amplitude, rel=1e-4)
+    assert abs(path.gain[0].item()) == pytest.approx(amplitude, rel=1e-4, abs=0)
     snr = 0 + 20 * math.log10(amplitude) - (-173.975 + 83.010 + 7)
     assert float(path.snr_db[0]) == pytest.approx(snr, abs=5e-3)
 
@@ -71,7 +71,7 @@ def test_one_bounce_is_the_image_and_the_slab(twin: Twin, material: str) -> None
         length, cosine = math.hypot(dx, dy), abs(dx if wall[0] == "x" else dy) / math.hypot(dx, dy)
         found = paths.isel(path=int(np.abs(paths.delay - length / SPEED_OF_LIGHT).argmin("path")))
         angle = (math.atan2(dy, dx) - POSE.heading + math.pi) % (2 * math.pi) - math.pi
-        assert float(found.delay) == pytest.approx(length / SPEED_OF_LIGHT, rel=1e-6)
+        assert float(found.delay) == pytest.approx(length / SPEED_OF_LIGHT, rel=1e-6, abs=0)
         assert angle_between(float(found.aoa), angle) < 1e-5
         gain = RADIO.wavelength / (4 * math.pi * length) * element(angle)
         gain *= slab(cosine, permittivity(material, 12e9), 0.2, RADIO.wavelength)
