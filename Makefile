@@ -93,5 +93,5 @@ lock: ## resolve requirements.lock anew from pyproject.toml
 	@! grep -nE '@ |://' requirements.lock
 
 clean: ## remove what was built; never data/paper
-	rm -rf _build book/chapters book/_static/generated $(addprefix book/,intro.md reading_the_paper.md api.md scaling_out.md status.md) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build book/chapters book/_static/generated $(addprefix book/,intro.md reading_the_paper.md api.md scaling_out.md architecture.md status.md) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find data -mindepth 1 -maxdepth 1 -type d ! -name paper -exec rm -rf {} +

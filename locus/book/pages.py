@@ -11,9 +11,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 import yaml
+from matplotlib.figure import Figure
 
 import locus
-from locus.book import reading_page, scaling
+from locus.book import architecture, reading_page, scaling
 from locus.book.api import Module
 from locus.book.paper import printed
 from locus.book.tables import headline
@@ -32,6 +33,7 @@ def write_pages(run: Run) -> None:
     pages = {
         "intro.md": intro(),
         "reading_the_paper.md": readings(),
+        "architecture.md": architecture_page(),
         "api.md": api(),
         "scaling_out.md": scaling.numbers(),
         "status.md": status(run),
@@ -69,11 +71,7 @@ def intro() -> dict[str, Any]:
 def readings() -> dict[str, Any]:
     """Readings of the paper, how much each one matters, and where the paper's run differs; draws the figure, too."""
     tests, data = _paper("snapshots_test"), _paper("sensitivity")
-    figure = reading_page.sensitivity_figure(data)
-    target = repository() / "book" / "_static" / "generated" / "sensitivity.png"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, dpi=150)
-    plt.close(figure)
+    _draw("sensitivity", reading_page.sensitivity_figure(data))
     encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
     measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     return {
@@ -85,6 +83,20 @@ def readings() -> dict[str, Any]:
         "paper_layouts": load_config("paper").training.num_layouts,
         "room": load_config("paper").room,
     }
+
+
+def architecture_page() -> dict[str, Any]:
+    """Folders of the package; draws who imports whom, too."""
+    _draw("imports", architecture.imports_figure())
+    return architecture.values()
+
+
+def _draw(name: str, figure: Figure) -> None:
+    """Write a figure to where pages look for it."""
+    target = repository() / "book" / "_static" / "generated" / f"{name}.png"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, dpi=150)
+    plt.close(figure)
 
 
 def _paper(name: str) -> xr.Dataset:

@@ -11,6 +11,21 @@ from locus.room import errors, layout
 from locus.score import densities, features, limits, method, train
 from locus.twin import base
 
+COVERED_BY = {
+    "judge.bootstrap": "judge.metrics",
+    "receiver.crlb": "receiver.estimator",
+    "receiver.fit": "receiver.estimator",
+    "receiver.fit_cpu": "receiver.estimator",
+    "room.materials": "twin.base",
+    "score.pairwise": "score.method",
+    "score.pairwise_cpu": "score.method",
+    **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
+}
+"""Modules without a RECIPE of their own, and the module whose RECIPE is raised when their numbers change."""
+
+COMPUTES_NOTHING = ("score.weight_files", "twin.llvm")
+"""Modules of the method that keep or find what others compute."""
+
 
 def recipes() -> dict[str, int]:
     """RECIPE of each module, by the module's name."""
