@@ -17,7 +17,8 @@ from locus.book.chapters import chapters
 from locus.book.links import links
 from locus.book.pages import write_pages
 from locus.book.reproduce import chapter_step
-from locus.experiment.run import Run, fingerprint, repository, write_text
+from locus.experiment.run import Run, fingerprint, repository
+from locus.settings.files import write_text
 
 _MATHJAX = "mathjax@3.2.2"
 _OPTIONS = ("--all", "-W", "-n", "--keep-going", "--quiet")

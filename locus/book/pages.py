@@ -19,12 +19,13 @@ from locus.book.api import Module
 from locus.book.paper import printed
 from locus.book.tables import headline
 from locus.experiment import netcdf, report, sensitivity
-from locus.experiment.run import Run, repository, write_text
+from locus.experiment.run import Run, repository
 from locus.experiment.weights import Weights
 from locus.judge import metrics
 from locus.score import weight_files
 from locus.score.pairwise import PairNetwork
 from locus.settings import units
+from locus.settings.files import write_text
 from locus.settings.profiles import load_config
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from locus.experiment import netcdf
 from locus.room.layout import Layout, Pose, read_json
 from locus.settings.checks import build
 from locus.settings.config import Radio
+from locus.settings.files import replacing
 
 MAX_IQ_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 2**20
@@ -92,9 +92,8 @@ def save(data: xr.Dataset, out: Path, figure: Path | None = None) -> None:
         return
     from locus.capture.figure import location_figure
 
-    scratch = figure.with_name(f".{figure.stem}.{os.getpid()}{figure.suffix}")
-    location_figure(data).savefig(scratch, dpi=150)
-    scratch.replace(figure)
+    with replacing(figure) as scratch:
+        location_figure(data).savefig(scratch, dpi=150)
 
 
 def _check_size(path: Path, most: int) -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from locus.experiment.run import versions
 from locus.experiment.weights import find_weights
-from locus.judge.bootstrap import ROUNDING, described
-from locus.judge.metrics import CREDIBLE_MASS
+from locus.judge.bootstrap import described
+from locus.judge.credible import smallest_set
 from locus.receiver.estimator import check_samples, estimate
 from locus.room.layout import Layout, Pose, away_from, check_points, draw_position
 from locus.score.weight_files import load_method
@@ -80,7 +79,7 @@ def locate(
     path = find_weights(weights, method)
     scorer, header = load_method(path)
     config = Config.from_dict(header["config"])
-    radio = radio or _carried(iq) or config.radio
+    radio = radio or Radio.carried_by(iq) or config.radio
     _check_radio(radio, config.radio, weights)
     samples = _check_iq(iq, radio, noise_power)
     if len(layout.walls) > MAX_WALLS:
@@ -135,11 +134,6 @@ def random_candidates(layout: Layout, pose: Pose, num_points: int, rng: np.rando
     if layout.free_space.buffer(-layout.clearance).is_empty:
         raise ValueError(f"Expected free space, got none in {_space(layout)}")
     return np.stack([draw_position(layout, pose, rng) for _ in range(num_points)])
-
-
-def _carried(iq: Any) -> Radio | None:
-    carries = isinstance(iq, xr.Dataset) and "radio" in iq.attrs
-    return Radio(**json.loads(iq.attrs["radio"])) if carries else None
 
 
 def _check_radio(radio: Radio, trained: Radio, weights: str) -> None:
@@ -223,7 +217,7 @@ def _label(
 ) -> xr.Dataset:
     """All that is known, by name; positions are the room's own again."""
     lead = posterior.dims[:-1]
-    credible = _smallest_set(posterior.values)
+    credible = smallest_set(posterior.values)
     area = credible.sum(axis=-1) * layout.free_space.area / len(xy)
     best = xy[posterior.values.argmax(axis=-1)]
     receiver = {"rx_x": pose.x, "rx_y": pose.y, "rx_heading": pose.heading}
@@ -241,12 +235,3 @@ def _label(
             **{name: ((), value, ATTRIBUTES[name]) for name, value in receiver.items()},
         },
     )
-
-
-def _smallest_set(probability: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which candidates (..., candidate) the smallest set holds that has the credible mass."""
-    order = np.argsort(-probability, axis=-1, kind="stable")
-    ranked = np.take_along_axis(probability, order, axis=-1)
-    inside = np.empty(probability.shape, dtype=bool)
-    np.put_along_axis(inside, order, np.cumsum(ranked, axis=-1) - ranked < CREDIBLE_MASS - ROUNDING, axis=-1)
-    return inside

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Container
 from pathlib import Path
 from typing import Any, Literal
 
 import xarray as xr
 
+from locus.settings.files import replacing
+
 _ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
 
 def save(path: Path, data: xr.Dataset, attributes: dict[str, Any], double: Container[Any] = ()) -> None:
     """Write to the side and rename: compressed, and in single precision but for coordinates and what is ``double``."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
     encoding: dict[Any, dict[str, Any]] = {}
     for name, value in data.data_vars.items():
         kind = {"dtype": "float32"} if value.dtype.kind == "f" and name not in double else {}
         encoding[name] = {**kind, **({"zlib": True} if value.ndim > 0 else {})}
-    data.assign_attrs(attributes).to_netcdf(scratch, engine=_ENGINE, encoding=encoding)
-    scratch.replace(path)
+    with replacing(path) as scratch:
+        data.assign_attrs(attributes).to_netcdf(scratch, engine=_ENGINE, encoding=encoding)
 
 
 def load(path: Path) -> xr.Dataset:

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from locus.experiment.run import Run, versions, write_text
+from locus.experiment.run import Run, versions
 from locus.experiment.steps import Step
+from locus.settings.files import write_text
 
 
 def read(run: Run) -> dict[str, Any]:

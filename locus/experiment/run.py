@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from locus.settings.config import Config
+from locus.settings.files import write_text
 from locus.settings.profiles import load_config, profile_names
 
 _RECORDED = (
@@ -141,11 +142,3 @@ def check_name(run: str) -> None:
 def fingerprint(recipe: Mapping[str, Any]) -> str:
     """Short name of a recipe: equal for what holds the same numbers."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write to the side and rename, so that a reader or a kill never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)

@@ -28,6 +28,7 @@ from locus.experiment.run import Run
 from locus.experiment.weights import Weights
 from locus.judge import metrics
 from locus.judge.bootstrap import Floats, means, resample, with_interval
+from locus.judge.credible import CREDIBLE_MASS
 from locus.receiver import estimator
 from locus.room import errors
 from locus.room.layout import MIN_DISTANCE, Layout, Pose, away_from
@@ -200,7 +201,7 @@ def summary(rows: xr.Dataset) -> xr.Dataset:
     parts = []
     for number in range(rows.sizes["condition"]):
         one = rows.isel(condition=number)
-        inside = (one.level <= metrics.CREDIBLE_MASS).transpose("snapshot", "method").values.astype(float)
+        inside = (one.level <= CREDIBLE_MASS).transpose("snapshot", "method").values.astype(float)
         share = with_interval("covered", ("method",), means(inside, index, weights), "1", "share inside the 90 % sets")
         parts.append(metrics.summary(one, rows.attrs["num_candidates"], np.random.default_rng(0)).assign(share))
     return xr.concat(parts, "condition").assign_coords({name: rows[name] for name in ("kind", "label")})

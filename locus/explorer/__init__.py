@@ -19,7 +19,7 @@ from typing import Any
 
 from shapely import Polygon
 
-from locus.experiment.run import Run, open_run, write_text
+from locus.experiment.run import Run, open_run
 from locus.experiment.weights import load_scorer
 from locus.room.layout import Layout
 from locus.room.materials import material_names, permittivity
@@ -27,6 +27,7 @@ from locus.score.method import Method
 from locus.score.weight_files import METHODS, TITLES
 from locus.settings.checks import plain
 from locus.settings.config import Radio
+from locus.settings.files import write_text
 
 HOME = Path(__file__).parent
 SETTINGS = "settings.json"

@@ -20,6 +20,7 @@ _BLOCK = 2_000_000  # weights held at once when quantiles are resampled: 16 MB
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 
 def resample(group: ArrayLike, num_snapshots: int, rng: Generator, num_resamples: int) -> tuple[Integers, Integers]:

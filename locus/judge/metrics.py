@@ -17,14 +17,13 @@ from numpy.typing import ArrayLike
 from locus.judge.bootstrap import (
     CONFIDENCE,
     ROUNDING,
-    Floats,
-    Integers,
     described,
     means,
     quantiles,
     resample,
     with_interval,
 )
+from locus.judge.credible import credible_level, smallest_set
 from locus.settings.checks import check_range
 
 RECIPE = 1
@@ -39,14 +38,12 @@ NOMINAL = tuple(i / 20 for i in range(21))
 """Credible levels at which coverage is looked at."""
 
 _SNR_LABELS = ("below -30 dB", *(f"{a:g} to {b:g} dB" for a, b in itertools.pairwise(SNR_EDGES)), "above 10 dB")
-CREDIBLE_MASS = 0.9
-"""Of the set whose area is reported."""
 
 
 def measure(
     log_posterior: xr.DataArray, truth: ArrayLike, area: float, rng: Generator, position: ArrayLike | None = None
 ) -> xr.Dataset:
-    """What one method's posteriors over one list of candidates are worth, snapshot by snapshot.
+    """Per-snapshot metrics of one method's posteriors over one list of candidates.
 
     Args:
         log_posterior: log of the normalised posterior, (snapshot, candidate), with coordinates x and y [m] on
@@ -78,7 +75,7 @@ def measure(
         if value.shape != shape:
             raise ValueError(f"Expected '{name}' of shape {shape}, got {value.shape}")
     mode, mean = candidates[logs.argmax(axis=1)], probability @ candidates
-    level, set_size = _credible(logs, probability, index, rng.random(logs.shape[:1]))
+    level, set_size = credible_level(logs, index, rng.random(logs.shape[:1])), smallest_set(probability).sum(axis=1)
     columns = {
         "log_posterior": (logs[np.arange(num_snapshots), index], "nat", "log posterior of the true candidate"),
         "map_error": (np.linalg.norm(mode - true_position, axis=1), "m", "error of the most probable candidate"),
@@ -236,17 +233,6 @@ def distribution(
         with_interval("value", ("quantile", "method"), draws, units, name),
         coords={"quantile": asked, "method": values.method.values},
     )
-
-
-def _credible(logs: Floats, probability: Floats, index: Integers, share: Floats) -> tuple[Floats, Integers]:
-    """Credible level of the true candidate, and number of candidates in the smallest set of the credible mass."""
-    true = np.take_along_axis(logs, index[:, np.newaxis], axis=1)
-    above = np.where(logs > true, probability, 0).sum(axis=1)
-    tied = np.where(logs == true, probability, 0).sum(axis=1)
-    mass = np.cumsum(-np.sort(-probability, axis=1), axis=1)
-    # Nine times 0.1 is less than 0.9 in floating point, and still enough
-    size = (mass < (CREDIBLE_MASS - ROUNDING) * mass[:, -1:]).sum(axis=1) + 1
-    return np.minimum(above + share * tied, 1.0), size
 
 
 def _checked(rows: xr.Dataset) -> xr.DataArray:

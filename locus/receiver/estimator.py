@@ -5,7 +5,6 @@ Maximum likelihood, eq. (23): :mod:`locus.receiver.fit` does the fitting.
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -42,9 +41,7 @@ def estimate(
     Raises:
         ValueError: the samples are of another shape or type, or not finite.
     """
-    if radio is None:
-        carried = isinstance(iq, xr.Dataset) and "radio" in iq.attrs
-        radio = Radio(**json.loads(iq.attrs["radio"])) if carried else Radio()  # type: ignore[union-attr]
+    radio = radio or Radio.carried_by(iq) or Radio()
     options = options or EstimatorOptions()
     samples = np.asarray(iq.iq if isinstance(iq, xr.Dataset) else iq)
     check_samples(samples, radio)

@@ -33,8 +33,7 @@ def observe(
     Raises:
         ValueError: dimensions are others, or there is not one ``rng`` a snapshot.
     """
-    if radio is None:
-        radio = Radio(**json.loads(paths.attrs["radio"])) if "radio" in paths.attrs else Radio()
+    radio = radio or Radio.carried_by(paths) or Radio()
     single = paths.aoa.dims == ("path",)
     if not single and paths.aoa.dims != ("snapshot", "path"):
         raise ValueError(f"Expected 'paths' with dims (path) or (snapshot, path), got {paths.aoa.dims}")

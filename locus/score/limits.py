@@ -7,7 +7,6 @@ its integral over t: on a coarse grid everywhere, and on the fine one where the 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 
@@ -69,8 +68,7 @@ def phase_blind(
 def _limit(
     paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None, num_bins: int, look: Receiver
 ) -> xr.DataArray:
-    if radio is None:
-        radio = Radio(**json.loads(snapshots.attrs["radio"])) if "radio" in snapshots.attrs else Radio()
+    radio = radio or Radio.carried_by(snapshots) or Radio()
     samples = _check(paths, snapshots, radio, num_bins)
     heard = paths.valid.values.any(1)
     channel = despread(torch.from_numpy(samples.astype(np.complex128)), radio)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from locus.score.method import Method, MethodOptions
 from locus.score.pairwise import PairNetwork
 from locus.settings.checks import build, plain
 from locus.settings.device import device
+from locus.settings.files import replacing
 
 _CLASSES: dict[str, type[Method]] = {kind.name: kind for kind in (PairNetwork, GaussCart, GaussPolar, GmmCart)}
 
@@ -67,12 +67,10 @@ def load_method(path: Path) -> tuple[Method, dict[str, Any]]:
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str, Any]) -> None:
     """Write a safetensors file to the side and rename it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
     data = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    safetensors.torch.save_file(data, scratch, {"locus": json.dumps(header)})
-    scratch.chmod(0o644)  # safetensors makes files that only their owner reads
-    scratch.replace(path)
+    with replacing(path) as scratch:
+        safetensors.torch.save_file(data, scratch, {"locus": json.dumps(header)})
+        scratch.chmod(0o644)  # safetensors makes files that only their owner reads
 
 
 def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

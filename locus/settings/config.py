@@ -6,6 +6,7 @@ Lengths in metres, angles in radians, frequencies in hertz, powers in dBm or dB.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -134,6 +135,12 @@ class Radio:
         check_range("radio.num_antennas", self.num_antennas, 1)
         check_range("radio.num_subcarriers", self.num_subcarriers, 2)
         check_range("radio.sync_window", self.sync_window, 0.0)
+
+    @classmethod
+    def carried_by(cls, data: Any) -> Radio | None:
+        """The radio that a Dataset carries in its attributes; none if it has none, or is no Dataset."""
+        text = getattr(data, "attrs", {}).get("radio")
+        return cls(**json.loads(text)) if text else None
 
     @property
     def wavelength(self) -> float:

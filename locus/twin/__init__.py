@@ -18,7 +18,7 @@ def make_twin(backend: str, radio: Radio | None = None, options: TwinOptions | N
 
     Raises:
         ValueError: the backend is unknown, or an option does not fit it.
-        locus.llvm.LLVMError: Sionna was asked for and no libLLVM is at hand that Dr.Jit can use.
+        locus.twin.llvm.LLVMError: Sionna was asked for and no libLLVM is at hand that Dr.Jit can use.
     """
     radio, options = radio or Radio(), options or TwinOptions()
     if backend == "image":

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from pathlib import Path
 
+from locus.settings.files import write_text
+
 VARIABLE = "DRJIT_LIBLLVM_PATH"
 MEND = (
     "as root 'apt-get install libllvm19' (Debian, Ubuntu), 'brew install llvm@19', "
@@ -39,8 +41,8 @@ _PLACES = (
 )
 _PROBE = """
 import numpy as np, shapely
-from locus.config import Radio, TwinOptions
-from locus.layout import Layout, Pose
+from locus.settings.config import Radio, TwinOptions
+from locus.room.layout import Layout, Pose
 from locus.twin.sionna import SionnaTwin
 layout = Layout(shapely.box(0, 0, 10, 10))
 paths = SionnaTwin(Radio(), TwinOptions(max_depth=1, num_rays=100)).trace(layout, Pose(2, 3, 0), np.array([[7.0, 6.0]]))
@@ -145,10 +147,7 @@ def _probe(path: Path) -> str:
     )
     last = (child.stderr.strip().splitlines() or [""])[-1]
     reason = "" if child.returncode == 0 else f"a trial solve ended with code {child.returncode} ({last[:200]})"
-    folder.mkdir(parents=True, exist_ok=True)
-    scratch = answer.with_suffix(f".{os.getpid()}")
-    scratch.write_text(json.dumps({"library": str(path), "reason": reason}), encoding="utf-8")
-    scratch.replace(answer)
+    write_text(answer, json.dumps({"library": str(path), "reason": reason}))
     return reason
 
 

@@ -74,5 +74,5 @@ def test_equations_lead_to_chapters_and_functions(site: str, new_page: Open) -> 
     assert page.url == f"{site}/book/chapters/03_score_and_loss.html#eq-17"
     page.go_back()
     page.get_by_role("link", name="locus.judge.metrics.summary()").first.click()
-    assert page.url == f"{site}/book/api.html#locus.metrics.summary"
+    assert page.url == f"{site}/book/api.html#locus.judge.metrics.summary"
     assert page.locator("[id='locus.judge.metrics.summary']").is_visible()

@@ -14,7 +14,7 @@ import pytest
 import locus
 from locus.cli import main
 from locus.experiment import store
-from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.case import draw, make_snapshots, trace_group
 from locus.experiment.journal import Journal, StoreError, exclusive
 from locus.experiment.libraries import Library, Observations
 
@@ -56,7 +56,7 @@ def test_store_holds_each_group_as_it_is_made_alone(copy: Library) -> None:
 def test_stored_precision_is_enough(copy: Library) -> None:
     """Rounding to what is stored moves a path by less than a microradian and a hundredth of a millidecibel."""
     config = copy.run.config
-    exact = locus.make_twin("image", config.radio, config.twin).trace(*locus.groups.draw(config, "train", 0))
+    exact = locus.make_twin("image", config.radio, config.twin).trace(*draw(config, "train", 0))
     stored = trace_group(config, "train", 0)
     assert float(abs(stored.aoa - exact.aoa).max()) < 1e-6
     assert float(abs(stored.delay - exact.delay).max()) == 0

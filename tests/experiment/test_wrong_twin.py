@@ -13,8 +13,9 @@ import xarray as xr
 import locus
 from locus.book.figures import error_figures
 from locus.experiment import evaluation, steps, wrong_twin
+from locus.experiment.weights import Weights
 from locus.experiment.wrong_twin import Condition, Robustness, conditions
-from locus.judge import metrics
+from locus.judge.credible import CREDIBLE_MASS
 
 SMALL = {
     "training.num_layouts": 20,
@@ -110,7 +111,7 @@ def test_the_robust_network_is_trained_on_wrong_twins_and_the_same_snapshots(run
     assert weights["robust"].path.name == "locus_dt.robust.safetensors"
     assert not (weights["robust"].library.open().aoa == weights["locus_dt"].library.open().aoa).all()
     with pytest.raises(ValueError, match=r"Expected 'robust' of 'locus_dt' alone, got 'gmm_cart'"):
-        locus.weights.Weights(run, "gmm_cart", robust=True)
+        Weights(run, "gmm_cart", robust=True)
 
 
 def test_summary_is_plain_means(run: locus.Run) -> None:
@@ -120,5 +121,5 @@ def test_summary_is_plain_means(run: locus.Run) -> None:
     loss = (-rows.log_posterior - math.log(count)).mean("snapshot")
     np.testing.assert_allclose(found.loss, loss, atol=1e-6)
     np.testing.assert_allclose(found.ratio, -loss / math.log(count), atol=1e-6)
-    np.testing.assert_allclose(found.covered, (rows.level <= metrics.CREDIBLE_MASS).mean("snapshot"))
+    np.testing.assert_allclose(found.covered, (rows.level <= CREDIBLE_MASS).mean("snapshot"))
     assert ((found.loss_low <= found.loss + 1e-6) & (found.loss <= found.loss_high + 1e-6)).all()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from locus.judge import metrics
+from locus.judge.credible import credible_level
 from locus.score import train
 from locus.score.method import Method, MethodOptions
 from locus.score.pairwise import PairNetwork
@@ -64,7 +64,7 @@ def covered(method: Method, examples: Examples, level: float) -> float:
     with torch.no_grad():
         logs = torch.log_softmax(method(examples.candidates, examples.conditions).double(), -1).flatten(0, 1).numpy()
     truth = examples.truth.flatten().numpy()
-    levels, _ = metrics._credible(logs, np.exp(logs), truth, np.random.default_rng(0).random(len(truth)))
+    levels = credible_level(logs, truth, np.random.default_rng(0).random(len(truth)))
     return float((levels <= level).mean())
 
 

@@ -128,12 +128,11 @@ def test_a_good_library_passes_the_trial(unset: Path, sionna: object, monkeypatc
 
 
 def test_a_real_old_library_does_not_abort_python(old_library: Path) -> None:
-    program = (
-        "import locus\ntry:\n    locus.make_twin('sionna')\nexcept locus.llvm.LLVMError as error:\n    print(error)"
-    )
+    attempt = "try:\n    locus.make_twin('sionna')\nexcept LLVMError as error:\n    print(error)"
+    program = f"import locus\nfrom locus.twin.llvm import LLVMError\n{attempt}"
     environment = {**os.environ, llvm.VARIABLE: str(old_library)}
     child = subprocess.run(
-        [sys.executable, "-c", "import locus.twin.llvm\n" + program],
+        [sys.executable, "-c", program],
         env=environment,
         capture_output=True,
         text=True,

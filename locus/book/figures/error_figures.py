@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from locus.book.tables import with_interval
 from locus.draw import draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.experiment.wrong_twin import Example
-from locus.judge import metrics
+from locus.judge.credible import CREDIBLE_MASS
 from locus.score.weight_files import TITLES
 
 KINDS = {
@@ -50,7 +50,7 @@ def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
             ends = np.nan_to_num(np.abs(np.stack([one[measure] - one[f"{measure}{end}"] for end in ("_low", "_high")])))
             place = np.arange(one.sizes["condition"]) + 0.06 * (number - 1)
             axes.errorbar(place, one[measure], yerr=ends, capsize=2, markersize=5, linewidth=1.4, **style)
-        axes.axhline(100 * metrics.CREDIBLE_MASS if measure == "covered" else 0, color="0.4", linewidth=0.8, zorder=0)
+        axes.axhline(100 * CREDIBLE_MASS if measure == "covered" else 0, color="0.4", linewidth=0.8, zorder=0)
         axes.set_xticks(range(data.sizes["condition"]), data.label.values, fontsize="small")
         axes.set_title(title, fontsize="medium")
         axes.grid(alpha=0.3, axis="y")

@@ -6,7 +6,6 @@ outlined.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -100,7 +99,7 @@ def map_figure(layout: Layout, pose: Pose, values: list[xr.DataArray], colour_ma
 
 def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Dataset) -> Figure:
     """A snapshot (sample, antenna): its samples, and its matched filter with true and estimated paths (path)."""
-    radio = Radio(**json.loads(snapshot.attrs["radio"]))
+    radio = Radio.carried_by(snapshot) or Radio()
     figure, (raw, filtered) = plt.subplots(
         1, 2, figsize=(8.6, 3.8), layout="constrained", gridspec_kw={"width_ratios": [1, 1.5]}
     )

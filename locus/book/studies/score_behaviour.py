@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from locus.experiment import case
 from locus.experiment.case import make_snapshots, trace_group
 from locus.experiment.run import Run
+from locus.judge.credible import smallest_set
 from locus.receiver.estimator import estimate, threshold
 from locus.room.layout import away_from
 from locus.score import weight_files
@@ -146,9 +147,7 @@ def islands(log_posterior: xr.DataArray, step: float, mass: float = 0.9) -> list
         step: distance between neighbours of the grid [m]; points that touch at a corner are neighbours, too.
         mass: of the set.
     """
-    order = np.argsort(-log_posterior.values)
-    total = np.cumsum(np.exp(log_posterior.values[order]))
-    kept = order[: int(np.searchsorted(total, mass * total[-1])) + 1]
+    kept = smallest_set(np.exp(log_posterior.values), mass)
     x, y, reach = log_posterior.x.values[kept], log_posterior.y.values[kept], 0.501 * step
     cells = shapely.union_all(shapely.box(x - reach, y - reach, x + reach, y + reach))
     return sorted((float(part.area) for part in shapely.get_parts(cells)), reverse=True)
