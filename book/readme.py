@@ -7,8 +7,9 @@ from locus.book.figures import result_figures
 from locus.book.paper import printed
 from locus.book.studies import posterior_maps
 from locus.book.tables import headline
-from locus.experiment.run import repository, write_text
+from locus.experiment.run import repository
 from locus.experiment.table import Table
+from locus.settings.files import write_text
 
 if __name__ == "__main__":
     run = locus.open_run("paper")

@@ -1,6 +1,6 @@
 """The score: twin paths of every candidate and observed paths in, a posterior over the candidates out.
 
-:class:`Method` is what LOCUS-DT and the baselines share; :class:`PairNetwork` is LOCUS-DT's G of eq. (8).
+:class:`Method` is what LOCUS-DT and the baselines share; :mod:`locus.score.pairwise` has LOCUS-DT's own.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from locus.experiment.other_twin import OtherTwin
 from locus.experiment.table import TITLES, Table
 from locus.receiver import fit, observation
 from locus.room.materials import permittivity
-from locus.score import method, weight_files
+from locus.score import pairwise, weight_files
 from locus.twin import image
 from locus.twin.antenna import array_response
 
@@ -383,14 +383,14 @@ class TestWitness:
         self, copy: Path, monkeypatch: pytest.MonkeyPatch, module: str
     ) -> None:
         """Wrong on purpose, one stage at a time, with its RECIPE as before."""
-        sample, refine, features = locus.Layout.sample, fit.refine, method.features
+        sample, refine, features = locus.Layout.sample, fit.refine, pairwise.features
         mutations: dict[str, tuple[object, str, Callable[..., object]]] = {
             "layout": (locus.Layout, "sample", lambda self, *given: sample(self, *given) + 1e-6),
             "twin": (image, "permittivity", lambda *given: 1.0001 * permittivity(*given)),
             "observation": (observation, "array_response", lambda aoa, count: array_response(aoa + 1e-4, count)),
             "estimator": (fit, "refine", lambda channel, state, _: refine(channel, state, 2)),
             "features, score or baselines": (
-                method,
+                pairwise,
                 "features",
                 lambda paths, *given: features(paths.assign(snr_db=paths.snr_db + 0.1), *given),
             ),
