@@ -9,7 +9,7 @@ from locus.book.studies import posterior_maps
 from locus.book.tables import headline
 from locus.experiment.run import repository
 from locus.experiment.table import Table
-from locus.settings.files import write_text
+from locus.settings.atomic import write_text
 
 if __name__ == "__main__":
     run = locus.open_run("paper")

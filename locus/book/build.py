@@ -18,7 +18,7 @@ from locus.book.links import links
 from locus.book.pages import write_pages
 from locus.book.reproduce import chapter_step
 from locus.experiment.run import Run, fingerprint, repository
-from locus.settings.files import write_text
+from locus.settings.atomic import write_text
 
 _MATHJAX = "mathjax@3.2.2"
 _OPTIONS = ("--all", "-W", "-n", "--keep-going", "--quiet")

@@ -22,8 +22,8 @@ from papermill.exceptions import PapermillExecutionError
 
 from locus.book.recipes import recipes
 from locus.experiment.run import Run, fingerprint, repository
+from locus.settings.atomic import write_text
 from locus.settings.checks import plain
-from locus.settings.files import write_text
 
 BATCH_LEAVES_OUT = "interactive"
 """Tag of the cells that are for JupyterLab only: widgets would make a page load scripts from elsewhere."""

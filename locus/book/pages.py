@@ -25,7 +25,7 @@ from locus.judge import metrics
 from locus.score import weight_files
 from locus.score.pairwise import PairNetwork
 from locus.settings import units
-from locus.settings.files import write_text
+from locus.settings.atomic import write_text
 from locus.settings.profiles import load_config
 
 

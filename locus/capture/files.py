@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from locus.capture.locate import MAX_WALLS
 from locus.experiment import netcdf
 from locus.room.layout import Layout, Pose, read_json
+from locus.settings.atomic import replacing
 from locus.settings.checks import build
 from locus.settings.config import Radio
-from locus.settings.files import replacing
 
 MAX_IQ_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 2**20

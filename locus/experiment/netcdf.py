@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import xarray as xr
 
-from locus.settings.files import replacing
+from locus.settings.atomic import replacing
 
 _ENGINE: Literal["h5netcdf"] = "h5netcdf"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from locus.experiment.run import Run, versions
 from locus.experiment.steps import Step
-from locus.settings.files import write_text
+from locus.settings.atomic import write_text
 
 
 def read(run: Run) -> dict[str, Any]:

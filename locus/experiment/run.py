@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
+from locus.settings.atomic import write_text
 from locus.settings.config import Config
-from locus.settings.files import write_text
 from locus.settings.profiles import load_config, profile_names
 
 _RECORDED = (

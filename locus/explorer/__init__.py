@@ -25,9 +25,9 @@ from locus.room.layout import Layout
 from locus.room.materials import material_names, permittivity
 from locus.score.method import Method
 from locus.score.weight_files import METHODS, TITLES
+from locus.settings.atomic import write_text
 from locus.settings.checks import plain
 from locus.settings.config import Radio
-from locus.settings.files import write_text
 
 HOME = Path(__file__).parent
 SETTINGS = "settings.json"

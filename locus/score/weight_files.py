@@ -14,9 +14,9 @@ from safetensors import safe_open
 from locus.score.densities import GaussCart, GaussPolar, GmmCart
 from locus.score.method import Method, MethodOptions
 from locus.score.pairwise import PairNetwork
+from locus.settings.atomic import replacing
 from locus.settings.checks import build, plain
 from locus.settings.device import device
-from locus.settings.files import replacing
 
 _CLASSES: dict[str, type[Method]] = {kind.name: kind for kind in (PairNetwork, GaussCart, GaussPolar, GmmCart)}
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from pathlib import Path
 
-from locus.settings.files import write_text
+from locus.settings.atomic import write_text
 
 VARIABLE = "DRJIT_LIBLLVM_PATH"
 MEND = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from locus.settings.files import replacing, write_text
+from locus.settings.atomic import replacing, write_text
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
