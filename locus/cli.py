@@ -17,6 +17,8 @@ from locus.settings.profiles import parse_changes, parse_over, profiles
 if TYPE_CHECKING:
     from locus.experiment.steps import Step
 
+_CLONE = "Expected locus inside its repository, got an installed copy; clone it and `make setup`"
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
@@ -109,11 +111,15 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError, RuntimeError) as error:
         message = str(error)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "locus":  # a mistake of ours
+        if error.name is None or (error.name.startswith("locus") and error.name != "locus.book"):  # a mistake of ours
             raise
         message = (
-            f"Expected the module {error.name!r}, got none; in a clone of the repository, "
-            "`make setup` or `pip install -e '.[book]'` installs it"
+            _CLONE
+            if error.name == "locus.book"
+            else (
+                f"Expected the module {error.name!r}, got none; in a clone of the repository, "
+                "`make setup` or `pip install -e '.[book]'` installs it"
+            )
         )
     print(f"locus {options.command}: {' '.join(message.split())}", file=sys.stderr)
     return 2
@@ -303,11 +309,10 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 def _make(run: locus.Run, targets: list[Step], options: argparse.Namespace) -> dict[str, float]:
     """Make what is due of a run, after saying what that is; returns the seconds that each step took."""
-    from locus.book import reproduce
     from locus.experiment import report, steps
 
     def announce(due: list[Step]) -> None:
-        lines, total = reproduce.plan(run, due, options.workers)
+        lines, total = report.plan(run, due, options.workers)
         if due:
             print(*lines.values(), f"{run.name}: {len(due)} steps to make, {total}", sep="\n", flush=True)
 

@@ -24,7 +24,11 @@ POSE = locus.Pose(70.123, 30.321, 2.8)
 BOOK = r"the module '\w+', got none; in a clone of the repository, `make setup` or `pip install -e '\.\[book\]'` .*"
 CLONE = r"locus inside its repository, got an installed copy; clone it and `make setup`"
 DATA = rf"{CLONE}, or set LOCUS_DATA to a folder for runs"
-WORKS = (f"locate {ROOM} --pose={POSE.x},{POSE.y},{POSE.heading} --iq capture.npy --out map.nc --twin image", "doctor")
+WORKS = (
+    f"locate {ROOM} --pose={POSE.x},{POSE.y},{POSE.heading} --iq capture.npy --out map.nc --twin image",
+    "doctor",
+    "settings",
+)
 LACKS = {
     "reproduce": BOOK,
     "runs": BOOK,

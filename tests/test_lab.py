@@ -76,6 +76,6 @@ def test_make_lab_starts_a_server_for_this_machine_alone(chapters: Path, tmp_pat
             pytest.fail("".join(said))
         assert "http://localhost:" in server.stdout.readline()
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.communicate(timeout=60)
+        os.killpg(server.pid, signal.SIGKILL)
+        server.communicate()
     assert _content(chapters) == before

@@ -13,6 +13,7 @@ from locus.twin import base
 
 COVERED_BY = {
     "judge.bootstrap": "judge.metrics",
+    "judge.credible": "judge.metrics",
     "receiver.crlb": "receiver.estimator",
     "receiver.fit": "receiver.estimator",
     "receiver.fit_cpu": "receiver.estimator",

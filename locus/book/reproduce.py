@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from locus.experiment.run import Run
 from locus.experiment.steps import Step
 from locus.experiment.table import Table
 from locus.score import weight_files
-from locus.settings.units import duration
 
 
 def chapter_step(run: Run, source: Path) -> Step:
@@ -88,7 +86,7 @@ def reproduce(
     everything = all_steps(run, only)
     due = _due(everything, force)
     if due:
-        _, total = plan(run, (step for step in everything if step.name in due), num_workers)
+        _, total = report.plan(run, (step for step in everything if step.name in due), num_workers)
         print(f"{run.name}: {len(due)} of {len(everything)} steps to make, {total}", flush=True)
         run.save()
     with ExitStack() as stack:
@@ -109,26 +107,10 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
     """Lines that say what ``reproduce`` would do, how long it may take and how much disk."""
     everything = all_steps(run, only)
     due = _due(everything, force)
-    lines, total = plan(run, (step for step in everything if step.name in due), num_workers)
+    lines, total = report.plan(run, (step for step in everything if step.name in due), num_workers)
     for step in everything:
         yield lines.get(step.name) or f"{step.name}: {_state(step, everything, due)}"
     yield f"{run.name}: {len(due)} of {len(everything)} steps to make, {total}"
-
-
-def plan(run: Run, due: Iterable[Step], num_workers: int | None = None) -> tuple[dict[str, str], str]:
-    """How long each step that is due may take and how much disk: a line for each, by name, and words for all."""
-    workers = num_workers or os.cpu_count() or 1
-    before = report.read(run)["steps"]
-    lines, total, disk = {}, 0.0, 0
-    for step in due:
-        measured = before.get(step.name, {})
-        same = measured.get("hash") == step.hash()
-        seconds = measured["seconds"] if same and measured["seconds"] else step.seconds(workers)
-        total, disk = total + seconds, disk + step.max_bytes()
-        lines[step.name] = f"{step.name}: to make, about {duration(seconds)}" + (
-            f", at most {step.max_bytes() / 2**30:.2f} GiB" if step.max_bytes() else ""
-        )
-    return lines, f"about {duration(total)} on {workers} workers, at most {disk / 2**30:.2f} GiB"
 
 
 def closing(run: Run) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from locus.experiment.run import Run, versions
 from locus.experiment.steps import Step
 from locus.settings.atomic import write_text
+from locus.settings.units import duration
 
 
 def read(run: Run) -> dict[str, Any]:
@@ -61,3 +62,19 @@ def _entry(run: Run, step: Step, seconds: float | None) -> dict[str, Any]:
 def _digest(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def plan(run: Run, due: Iterable[Step], num_workers: int | None = None) -> tuple[dict[str, str], str]:
+    """How long each step that is due may take and how much disk: a line for each, by name, and words for all."""
+    workers = num_workers or os.cpu_count() or 1
+    before = read(run)["steps"]
+    lines, total, disk = {}, 0.0, 0
+    for step in due:
+        measured = before.get(step.name, {})
+        same = measured.get("hash") == step.hash()
+        seconds = measured["seconds"] if same and measured["seconds"] else step.seconds(workers)
+        total, disk = total + seconds, disk + step.max_bytes()
+        lines[step.name] = f"{step.name}: to make, about {duration(seconds)}" + (
+            f", at most {step.max_bytes() / 2**30:.2f} GiB" if step.max_bytes() else ""
+        )
+    return lines, f"about {duration(total)} on {workers} workers, at most {disk / 2**30:.2f} GiB"

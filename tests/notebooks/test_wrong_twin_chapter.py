@@ -6,7 +6,7 @@ from chapter import glued_numbers
 
 @pytest.fixture(scope="module")
 def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    return glued_numbers("06", tmp_path_factory)
+    return glued_numbers("07", tmp_path_factory)
 
 
 def test_a_wrong_plan_does_not_move_who_knows_no_twin(glued: dict[str, float]) -> None:

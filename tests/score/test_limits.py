@@ -107,7 +107,7 @@ def plainly(limit: object, paths: xr.Dataset, snapshots: xr.Dataset, num_bins: i
     radio = load_config("quick", {}).radio
     look = module._known_phases if limit is bayes else module._unknown_phases
     heard = paths.valid.values.any(1)
-    channel = module._despread(torch.from_numpy(snapshots.iq.values), radio)
+    channel = module.despread(torch.from_numpy(snapshots.iq.values), radio)
     coefficients, constant = module._powers(paths.isel(candidate=heard), channel, radio, look)
     prior = torch.from_numpy(module._folded_prior(radio, num_bins))
     score = torch.full((len(channel), len(heard)), -math.inf, dtype=torch.float64)
