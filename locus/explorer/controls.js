@@ -2,7 +2,7 @@
 
 import { RAYS, gradient } from "./colours.js";
 import { FLOOR } from "./map.js";
-import { BAYES_LIMIT } from "./methods.js";
+import { BAYES } from "./methods.js";
 
 /** An element with attributes and children; a property that starts with "on" is a listener. */
 export function make(tag, attributes = {}, ...children) {
@@ -28,7 +28,7 @@ const HELP =
  */
 export function buildPage(root, settings, { given }, actions) {
   const titles = Object.entries(settings.methods).map(([name, { title }]) => [name, title]);
-  const method = choice([...titles, [BAYES_LIMIT, "Bayes limit"]], actions.choose);
+  const method = choice([...titles, [BAYES, "Bayes limit"]], actions.choose);
   const snr = slider("SNR", -20, 30, 0, actions.choose, (v) => `${v < 0 ? "−" : "+"}${Math.abs(v)} dB`);
   const depth = slider("Reflection depth", 0, settings.twin.max_depth, settings.twin.max_depth, actions.choose);
   const mostPaths = settings.estimator.num_paths;
