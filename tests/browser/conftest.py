@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from browser import MEND, find_browser
 from patience import patience
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import locus
 from locus.book import build, reproduce
@@ -51,6 +51,7 @@ def site(built: Path) -> Iterator[str]:
 def chromium() -> Iterator[Browser]:
     path = find_browser()
     assert path, MEND
+    expect.set_options(timeout=1000 * patience(30))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser

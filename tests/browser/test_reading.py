@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from conftest import Open
 from contents import CHAPTERS, PAGES
+from playwright.sync_api import expect
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +38,7 @@ def test_chapter_shows_its_figures_mathematics_and_numbers(
 def test_chapter_names_its_run_and_gives_its_source_away(site: str, new_page: Open, name: str) -> None:
     page = new_page()
     page.goto(f"{site}/{name}", wait_until="networkidle")
-    assert page.get_by_text("This page shows the run ").is_visible()
+    expect(page.get_by_text("This page shows the run ")).to_be_visible()
     source = page.locator("article a.download").get_attribute("href")
     chapter = Path(name).stem
     script = page.request.get(f"{site}/book/chapters/{source}")
@@ -57,7 +59,7 @@ def test_front_page_leads_to_the_chapter(site: str, new_page: Open) -> None:
     page = new_page()
     page.goto(site, wait_until="networkidle")
     page.locator("article").get_by_role("link", name="The digital twin").click()
-    assert "The digital twin" in page.title()
+    expect(page).to_have_title(re.compile("The digital twin"))
 
 
 def test_search_finds_levenberg(site: str, new_page: Open) -> None:
@@ -71,8 +73,8 @@ def test_equations_lead_to_chapters_and_functions(site: str, new_page: Open) -> 
     page = new_page()
     page.goto(f"{site}/book/equations.html", wait_until="networkidle")
     page.get_by_role("link", name="(17)").click()
-    assert page.url == f"{site}/book/chapters/03_score_and_loss.html#eq-17"
+    expect(page).to_have_url(f"{site}/book/chapters/03_score_and_loss.html#eq-17")
     page.go_back()
     page.get_by_role("link", name="locus.judge.metrics.summary()").first.click()
-    assert page.url == f"{site}/book/api.html#locus.judge.metrics.summary"
-    assert page.locator("[id='locus.judge.metrics.summary']").is_visible()
+    expect(page).to_have_url(f"{site}/book/api.html#locus.judge.metrics.summary")
+    expect(page.locator("[id='locus.judge.metrics.summary']")).to_be_visible()
