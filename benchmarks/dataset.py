@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from record import record
 
-from locus.experiment import case, cluster
-from locus.experiment.case import trace_group
+from locus.experiment import cluster, splits
+from locus.experiment.case import Case
 from locus.experiment.libraries import trace_block
 from locus.settings.config import Config
 from locus.settings.profiles import load_config
@@ -55,7 +55,7 @@ def full_size(backend: str) -> dict[str, float]:
     cores = os.cpu_count() or 1
     config = with_twin(backend, **{"storage.block": {"image": 10, "sionna": 2}[backend]})
     blocks = {"image": 20, "sionna": 10}[backend]
-    return {split: case.num_groups(PAPER, split) / rate(cores, config, split, blocks) / 60 for split in case.SPLITS}
+    return {split: splits.num_groups(PAPER, split) / rate(cores, config, split, blocks) / 60 for split in splits.SPLITS}
 
 
 def exponent(sizes: list[float], seconds: list[float]) -> float:
@@ -65,10 +65,10 @@ def exponent(sizes: list[float], seconds: list[float]) -> float:
 
 def per_group(config: Config, num_groups: int) -> float:
     """Seconds per group in this process, after one that compiles."""
-    trace_group(config, "train", 0)
+    _ = Case(config, "train", 0).paths
     start = time.perf_counter()
     for index in range(1, num_groups + 1):
-        trace_group(config, "train", index)
+        _ = Case(config, "train", index).paths
     return (time.perf_counter() - start) / num_groups
 
 
@@ -85,9 +85,7 @@ def growth(backend: str) -> dict[str, dict[str, Any]]:
         small = {"room.rectangle_side": [4.0, 8.0], "room.bent_side": [6.0, 9.0], "room.arm_thickness": [2.0, 3.0]}
         return with_twin(backend, **small, **{"room.num_obstacles": num_obstacles, "room.min_feasible": 696})
 
-    num_walls = [
-        float(np.mean([len(case.draw(walls(n), "train", g).layout.walls) for g in range(20)])) for n in (2, 4, 8)
-    ]
+    num_walls = [float(np.mean([len(Case(walls(n), "train", g).layout.walls) for g in range(20)])) for n in (2, 4, 8)]
     by_walls = dict(zip(num_walls, (2, 4, 8), strict=True))
     return {
         "groups": measure([count, 2 * count, 4 * count], lambda n: n * per_group(with_twin(backend), n)),
@@ -119,7 +117,7 @@ def peak_memory(num_groups: int) -> float:
 
 def main() -> None:
     results: dict[str, Any] = {}
-    results["candidates"] = sum(case.num_groups(PAPER, s) * case.num_candidates(PAPER, s) for s in case.SPLITS)
+    results["candidates"] = sum(splits.num_groups(PAPER, s) * splits.num_candidates(PAPER, s) for s in splits.SPLITS)
     print(f"The paper's libraries hold {results['candidates'] / 1e6:.2f} million candidates")
     results["peak_memory_mib"] = {str(count): peak_memory(count) for count in (100, 1000)}
     print("largest process at 100 and at 1000 groups:", *(f"{v:.0f} MiB" for v in results["peak_memory_mib"].values()))

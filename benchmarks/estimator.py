@@ -13,7 +13,7 @@ import torch
 from record import record
 from scipy.optimize import least_squares
 
-from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.case import Case
 from locus.receiver import estimator
 from locus.receiver import fit as fitting
 from locus.settings.profiles import load_config
@@ -68,9 +68,8 @@ def timed(name: str, total: dict[str, float]) -> Iterator[None]:
 
 
 def main() -> None:
-    groups = [(index, trace_group(CONFIG, "test", index)) for index in range(NUM_GROUPS)]
-    iq = np.concatenate([make_snapshots(CONFIG, "test", index, paths).iq.values for index, paths in groups])
-    channel = estimator._despread(torch.from_numpy(iq), CONFIG.radio).cpu()
+    iq = np.concatenate([Case(CONFIG, "test", index).snapshots.iq.values for index in range(NUM_GROUPS)])
+    channel = estimator.despread(torch.from_numpy(iq), CONFIG.radio).cpu()
     fit(channel)
     seconds, cost = fit(channel)
     parts: dict[str, float] = {}

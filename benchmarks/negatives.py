@@ -19,7 +19,7 @@ from record import record
 from tqdm import tqdm
 
 from locus import open_run
-from locus.experiment import steps
+from locus.experiment import artifact
 from locus.experiment.libraries import Library, Observations
 from locus.judge.metrics import _credible
 from locus.score import train
@@ -35,7 +35,7 @@ NUM_TEST_LAYOUTS = 500
 def examples(split: str) -> Examples:
     """What LOCUS-DT sees of a split of the paper's run."""
     run = open_run("paper", {"training.num_test_layouts": NUM_TEST_LAYOUTS})
-    steps.make([steps.store_step(Observations(run, split))])
+    artifact.make_all(artifact.due([Observations(run, split)]))
     return train.make_examples(PairNetwork(), Library(run, split).open(), Observations(run, split).open())
 
 

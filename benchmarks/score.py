@@ -15,7 +15,7 @@ from record import record
 from torch import Tensor, nn
 
 from locus import open_run
-from locus.experiment import steps
+from locus.experiment import artifact
 from locus.experiment.libraries import Library, Observations
 from locus.score import train, weight_files
 from locus.score.method import MethodOptions
@@ -34,7 +34,7 @@ def real_examples() -> Examples:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["LOCUS_DATA"] = folder
         run = open_run("quick", {"training.num_layouts": OPTIONS.num_layouts})
-        steps.make([steps.store_step(Observations(run, "train"))])
+        artifact.make_all(artifact.due([Observations(run, "train")]))
         return train.make_examples(PairNetwork(), Library(run, "train").open(), Observations(run, "train").open())
 
 

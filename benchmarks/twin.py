@@ -12,8 +12,8 @@ from record import record
 
 import locus
 from locus import Config, Radio, Twin, TwinOptions
-from locus.experiment.case import draw
-from locus.experiment.twin_agreement import Comparison, compare
+from locus.experiment.case import Case
+from locus.experiment.twin_agreement import Comparison, compare_paths
 from locus.settings.config import TwinCheck
 
 OPTIONS = TwinOptions(max_paths=64)
@@ -33,12 +33,16 @@ def make(name: str) -> Twin:
 def trace_groups(name: str, indices: list[int]) -> tuple[float, float, Comparison]:
     """Start and end of tracing these groups, the first group (which compiles) not counted; and what is missing."""
     twin, exact = make(name), locus.make_twin("image", options=OPTIONS)
-    groups = [draw(CONFIG, "check", index) for index in indices]
-    twin.trace(*groups[0])
+    cases = [Case(CONFIG, "check", index, twin) for index in indices]
+    candidates = [case.candidates for case in cases]
+    cases[0].trace(candidates[0])
     start = time.time()
-    found = [twin.trace(*group) for group in groups[1:]]
+    found = [case.trace(points) for case, points in zip(cases[1:], candidates[1:], strict=True)]
     end = time.time()
-    checks = [compare(group[0], data, exact.trace(*group)) for group, data in zip(groups[1:], found, strict=True)]
+    checks = [
+        compare_paths(case.layout, data, exact.trace(case.layout, case.pose, case.candidates))
+        for case, data in zip(cases[1:], found, strict=True)
+    ]
     total = checks[0]
     for check in checks[1:]:
         total += check

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import sys
 import warnings
@@ -15,7 +14,9 @@ from locus.settings.config import BACKENDS
 from locus.settings.profiles import parse_changes, parse_over, profiles
 
 if TYPE_CHECKING:
-    from locus.experiment.steps import Step
+    from collections.abc import Iterable
+
+    from locus.experiment.artifact import Artifact
 
 _CLONE = "Expected locus inside its repository, got an installed copy; clone it and `make setup`"
 
@@ -277,11 +278,11 @@ def _sensitivity(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from locus.experiment import steps
+    from locus.experiment.weights import Weights
     from locus.score.weight_files import METHODS
 
     run = locus.open_run(options.profile, parse_changes(options.set), options.run)
-    targets = [steps.weights_step(run, name) for name in options.methods or METHODS]
+    targets = [Weights(run, name) for name in options.methods or METHODS]
     made = _make(run, targets, options)
     for target in targets:
         print(f"{target.name} of run {run.name}: " + (f"{made[target.name]:.0f} s" if target.name in made else "fresh"))
@@ -289,61 +290,65 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from locus.experiment import steps
-    from locus.experiment.evaluation import EVALUATIONS, Rows, print_table
+    from locus.experiment.rows import EVALUATIONS, Rows, print_table
     from locus.score.weight_files import METHODS, check_method
 
     run = locus.open_run(options.profile, parse_changes(options.set), options.run)
     for name in options.method:
         check_method(name)
-    methods = tuple(name for name in METHODS if name in (options.method or METHODS))
+    methods = tuple(name for name in METHODS if name in options.method)
     for name in options.evaluations:
         if name not in EVALUATIONS:
             raise ValueError(f"Expected evaluations of {list(EVALUATIONS)}, got {name!r}")
     names = options.evaluations or ["test"]
-    _make(run, [steps.rows_step(run, EVALUATIONS[name], methods) for name in names], options)
-    for name in names:
-        print_table(f"{name} of run {run.name}", Rows(run, EVALUATIONS[name], methods).open(name))
+    rows = {name: Rows(run, EVALUATIONS[name], methods) for name in names}
+    _make(run, rows.values(), options)
+    for name, one in rows.items():
+        print_table(f"{name} of run {run.name}", one.open(name))
     return 0
 
 
-def _make(run: locus.Run, targets: list[Step], options: argparse.Namespace) -> dict[str, float]:
+def _make(run: locus.Run, targets: Iterable[Artifact], options: argparse.Namespace) -> dict[str, float]:
     """Make what is due of a run, after saying what that is; returns the seconds that each step took."""
-    from locus.experiment import report, steps
-
-    def announce(due: list[Step]) -> None:
-        lines, total = report.plan(run, due, options.workers)
-        if due:
-            print(*lines.values(), f"{run.name}: {len(due)} steps to make, {total}", sep="\n", flush=True)
+    from locus.experiment import artifact, report
 
     run.save()
-    return steps.make(targets, options.workers, options.scheduler, functools.partial(report.note, run), announce)
+    seconds = {}
+
+    def done(step: Artifact, taken: float) -> None:
+        seconds[step.name] = taken
+        report.note(run, step, taken)
+
+    due = artifact.due(targets)
+    lines, total = report.plan(run, due, options.workers)
+    if due:
+        print(*lines.values(), f"{run.name}: {len(due)} steps to make, {total}", sep="\n", flush=True)
+    artifact.make_all(due, options.workers, options.scheduler, done)
+    return seconds
 
 
 def _build(options: argparse.Namespace) -> int:
-    from locus.experiment import libraries, store
+    from locus.experiment import cluster, libraries
 
     changes = parse_changes(options.set)
     if options.twin:
         changes |= {"twin.train": options.twin, "twin.evaluation": options.twin}
     run = locus.open_run(options.profile, changes)
-    if options.command == "observe":
-        store.build(
-            [libraries.Observations(run, split) for split in options.splits], options.workers, options.scheduler
-        )
-        return 0
     wanted = [libraries.Library(run, split) for split in options.splits]
-    if options.dry_run:
+    if options.command == "build" and options.dry_run:
         workers = options.workers or os.cpu_count() or 1
         for library in wanted:
-            minutes = library.estimate_seconds(workers) / 60
+            minutes = library.measure_seconds(workers) / 60
             print(
                 f"{library.split} of run {run.name}: {len(library.todo())} of {library.num_blocks} blocks to do, "
                 f"about {minutes:.1f} minutes on {workers} workers, at most {library.max_bytes / 2**30:.2f} GiB"
             )
         return 0
     run.save()
-    store.build(wanted, options.workers, options.scheduler)
+    stores = wanted if options.command == "build" else [libraries.Observations(run, name) for name in options.splits]
+    with cluster.connect_lazily(options.workers, options.scheduler) as workers:
+        for store in stores:
+            store.build(workers)
     return 0
 
 

@@ -40,7 +40,7 @@ from myst_nb import glue
 
 import locus
 from locus.book.figures import stage_figures
-from locus.experiment.case import draw
+from locus.experiment.case import Case
 from locus.experiment.twin_agreement import compare_on_random_rooms, time_group
 
 config = locus.open_run(run).config
@@ -60,7 +60,8 @@ plt.rcParams["figure.dpi"] = 150
 # places where the transmitter may be; here they are drawn uniformly from the free space.
 
 # %% mystnb={"image": {"alt": "Plan of a random room with three obstacles, the receiver with its heading, and 500 candidate positions"}} tags=["hide-input"]
-layout, pose, candidates = draw(config, "test", 0)
+case = Case(config, "test", 0)
+layout, pose, candidates = case.layout, case.pose, case.candidates
 figure = stage_figures.room_figure(layout, pose, candidates)
 # %% [markdown]
 # *The receiver's arrow is the broadside of its array: it hears best along it. The first room that the seed gives, whatever it shows.*
@@ -177,15 +178,15 @@ from dataclasses import replace
 from ipywidgets import interact
 
 from locus.book.figures import stage_figures
-from locus.experiment import case
+from locus.experiment.case import Case
 
 
 def explore(room: int = 0, candidate: int = 7, depth: int = 3):
     config = locus.open_run(run).config
     twin = locus.make_twin("image", config.radio, replace(config.twin, max_depth=depth))
-    group = case.draw(config, "train", room)
-    paths = twin.trace(*group).isel(candidate=candidate)
-    return stage_figures.ray_figure(group.layout, group.pose, {"image": paths, "again": paths})
+    case = Case(config, "train", room, twin)
+    paths = case.paths.isel(candidate=candidate)
+    return stage_figures.ray_figure(case.layout, case.pose, {"image": paths, "again": paths})
 
 
 interact(explore, room=(0, 30), candidate=(0, 49), depth=(0, 4))

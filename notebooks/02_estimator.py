@@ -42,7 +42,7 @@ from myst_nb import glue
 
 import locus
 from locus.book.figures import stage_figures
-from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.case import Case
 from locus.experiment.libraries import strongest_pairs
 from locus.receiver.crlb import error_against_snr
 
@@ -65,11 +65,10 @@ plt.rcParams["figure.dpi"] = 150
 # first test room.
 
 # %% mystnb={"image": {"alt": "Left: magnitude of the received samples of eight antennas. Right: matched filter over angle and delay with true and estimated paths marked"}} tags=["hide-input"]
-paths = trace_group(config, "test", 0)
-snapshots = make_snapshots(config, "test", 0, paths)
-strength = paths.snr_db.isel(path=0)[snapshots.truth.values]
-chosen = snapshots.isel(snapshot=int(strength.values.argmax()))
-truth = paths.isel(candidate=int(chosen.truth))
+case = Case(config, "test", 0)
+true_paths = case.transmitters.paths
+strongest = int(true_paths.snr_db.isel(path=0).values.argmax())
+chosen, truth = case.snapshots.isel(snapshot=strongest), true_paths.isel(snapshot=strongest)
 observed = locus.estimate(chosen, config.estimator)
 figure = stage_figures.snapshot_figure(chosen, truth, observed)
 
@@ -187,10 +186,10 @@ from ipywidgets import interact
 
 def explore(tx_power_dbm: float = 20.0, num_paths: int = 6, snapshot: int = 0):
     radio = replace(config.radio, tx_power_dbm=tx_power_dbm)
-    paths = trace_group(replace(config, radio=radio), "test", 0)
-    one = make_snapshots(replace(config, radio=radio), "test", 0, paths).isel(snapshot=snapshot)
+    case = Case(replace(config, radio=radio), "test", 0)
+    one, truth = (part.isel(snapshot=snapshot) for part in (case.snapshots, case.transmitters.paths))
     observed = locus.estimate(one, replace(config.estimator, num_paths=num_paths), radio)
-    return stage_figures.snapshot_figure(one, paths.isel(candidate=int(one.truth)), observed)
+    return stage_figures.snapshot_figure(one, truth, observed)
 
 
 interact(explore, tx_power_dbm=(-20.0, 40.0), num_paths=(1, 10), snapshot=(0, 4))

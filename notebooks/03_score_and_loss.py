@@ -57,8 +57,8 @@ from myst_nb import glue
 import locus
 from locus.book.figures import score_figures
 from locus.book.studies import score_behaviour
-from locus.experiment.case import draw, make_snapshots, trace_group
-from locus.experiment.evaluation import Rows
+from locus.experiment.case import Case
+from locus.experiment.rows import Rows
 from locus.experiment.weights import load_scorer
 from locus.judge import metrics
 
@@ -83,11 +83,8 @@ plt.rcParams["figure.dpi"] = 150
 
 # %% mystnb={"image": {"alt": "Angle against SNR of the observed paths and of the twin's paths, for the true candidate, the best wrong one and a middling one"}} tags=["hide-input"]
 scorer = load_scorer(run)
-layout, pose, _ = draw(config, "test", room)
-paths = trace_group(config, "test", room)
-snapshots = make_snapshots(config, "test", room, paths)
-observed = locus.estimate(snapshots, config.estimator)
-truth = snapshots.truth.values
+case = Case(config, "test", room)
+paths, observed, truth = case.paths, case.observed, case.truth
 by_strength = np.argsort(paths.snr_db.isel(path=0).values[truth])
 strongest = int(by_strength[-1])
 score = score_behaviour.scores(scorer, paths, observed)[strongest]
@@ -184,12 +181,12 @@ glue("num_snapshots", num_snapshots, display=False)
 # %% mystnb={"image": {"alt": "Four posterior maps of the same room, for snapshots from strong to weak, with receiver, transmitter and obstacles"}} tags=["hide-input"]
 count = len(truth)
 four = by_strength[[-1, count // 2, count // 3, 0]]
-grid = score_behaviour.trace_points(config, "test", room, layout.grid(101))
+grid = score_behaviour.trace_points(case, case.layout.grid(101))
 log_maps = scorer.log_posterior(grid, observed.isel(snapshot=four))
 found = observed.valid.sum("path").values
 titles = [f"{paths.snr_db.values[truth[s], 0]:.0f} dB, paths found: {found[s]}" for s in four]
 maps = {f"{label}: {title}": value for label, title, value in zip("ABCD", titles, log_maps, strict=True)}
-figure = score_figures.posterior_figure(layout, pose, maps, [tuple(place[truth[s]]) for s in four])
+figure = score_figures.posterior_figure(case.layout, case.pose, maps, [tuple(place[truth[s]]) for s in four])
 
 # %% tags=["remove-cell"]
 for name, snapshot, value in zip(("strong", "middling", "weak", "weakest"), four, log_maps, strict=True):
@@ -197,7 +194,7 @@ for name, snapshot, value in zip(("strong", "middling", "weak", "weakest"), four
     glue(f"{name}_islands", len(areas), display=False)
     glue(f"{name}_area", float(sum(areas)), display=False)
     glue(f"{name}_found", int(found[snapshot]), display=False)
-glue("free_area", float(layout.free_space.area), display=False)
+glue("free_area", float(case.layout.free_space.area), display=False)
 
 # %% [markdown]
 # *Each panel's title gives the SNR of the strongest true path. Brighter is more probable; the darkest blue is less probable than the best point by a factor of a hundred
@@ -264,7 +261,7 @@ glue("free_area", float(layout.free_space.area), display=False)
 
 # %% mystnb={"image": {"alt": "Left: error of the log normalising constant against the number of candidates. Right: adjusted loss against the number of candidates, with its lower bound"}} tags=["hide-input"]
 rng = np.random.default_rng(config.seed)
-pool = score_behaviour.trace_points(config, "test", room, layout.sample(num_pool, rng))
+pool = score_behaviour.trace_points(case, case.layout.sample(num_pool, rng))
 three = four[:3]
 pool_scores = score_behaviour.scores(scorer, pool, observed.isel(snapshot=three))
 true_scores = score_behaviour.scores(scorer, paths, observed)[three, truth[three]]
@@ -379,14 +376,13 @@ from ipywidgets import interact
 
 
 def explore(room: int = 1, snapshot: int = 0, points: int = 41):
-    layout, pose, _ = draw(config, "test", room)
-    paths = trace_group(config, "test", room)
-    one = make_snapshots(config, "test", room, paths).isel(snapshot=snapshot)
-    grid = score_behaviour.trace_points(config, "test", room, layout.grid(points))
-    posterior = load_scorer(run).log_posterior(grid, locus.estimate(one, config.estimator))
-    true = paths.isel(candidate=int(one.truth))
-    where = [(float(true.x), float(true.y))]
-    return score_figures.posterior_figure(layout, pose, {f"room {room}, snapshot {snapshot}": posterior}, where, 1)
+    case = Case(config, "test", room)
+    grid = score_behaviour.trace_points(case, case.layout.grid(points))
+    posterior = load_scorer(run).log_posterior(grid, case.observed.isel(snapshot=snapshot))
+    where = [tuple(case.transmitters.position[snapshot])]
+    return score_figures.posterior_figure(
+        case.layout, case.pose, {f"room {room}, snapshot {snapshot}": posterior}, where, 1
+    )
 
 
 interact(explore, room=(0, 9), snapshot=(0, 4), points=(21, 101, 20))

@@ -57,8 +57,8 @@ import locus
 from locus.book import paper
 from locus.book.figures import score_figures
 from locus.book.studies import score_behaviour
-from locus.experiment.case import draw, make_snapshots, trace_group
-from locus.experiment.evaluation import Rows
+from locus.experiment.case import Case
+from locus.experiment.rows import Rows
 from locus.experiment.table import Table
 from locus.experiment.weights import load_scorer
 from locus.judge import metrics
@@ -118,14 +118,11 @@ pd.DataFrame({"parameters": sizes, "encoding kept": kept}).fillna("").loc[list(s
 # The test room of the last chapter, its snapshot B, and a fine grid of candidates.
 
 # %% mystnb={"image": {"alt": "Four posterior maps of the same room and snapshot: LOCUS-DT, Gauss-Cart, Gauss-Polar and GMM-Cart"}} tags=["hide-input"]
-layout, pose, _ = draw(config, "test", room)
-paths = trace_group(config, "test", room)
-snapshots = make_snapshots(config, "test", room, paths)
-observed = locus.estimate(snapshots, config.estimator)
-truth = snapshots.truth.values
+case = Case(config, "test", room)
+paths, observed, truth = case.paths, case.observed, case.truth
 by_strength = np.argsort(paths.snr_db.isel(path=0).values[truth])
 heard, faint = by_strength[len(truth) // 2], by_strength[len(truth) // 3]
-grid = score_behaviour.trace_points(config, "test", room, layout.grid(map_points))
+grid = score_behaviour.trace_points(case, case.layout.grid(map_points))
 maps = {name: scorer.log_posterior(grid, observed) for name, scorer in scorers.items()}
 logs = {name: scorer.log_posterior(paths, observed).values for name, scorer in scorers.items()}
 gains = {name: np.exp(log[range(len(truth)), truth]) * log.shape[1] for name, log in logs.items()}
@@ -134,7 +131,7 @@ gains = {name: np.exp(log[range(len(truth)), truth]) * log.shape[1] for name, lo
 def draw_four(snapshot):
     titles = {f"{TITLES[name]}: truth {gains[name][snapshot]:.1f} x uniform": maps[name][snapshot] for name in METHODS}
     transmitter = (float(paths.x[truth[snapshot]]), float(paths.y[truth[snapshot]]))
-    return score_figures.posterior_figure(layout, pose, titles, [transmitter] * len(titles))
+    return score_figures.posterior_figure(case.layout, case.pose, titles, [transmitter] * len(titles))
 
 
 figure = draw_four(heard)
@@ -157,7 +154,7 @@ for name in METHODS:
         glue(f"{name}_{kind}_area", float(sum(areas)), display=False)
         glue(f"{name}_{kind}_islands", len(areas), display=False)
         glue(f"{name}_{kind}_gain", float(gains[name][snapshot]), display=False)
-glue("free_area", float(layout.free_space.area), display=False)
+glue("free_area", float(case.layout.free_space.area), display=False)
 
 # %% [markdown]
 # *When little is heard, the baselines can only fall back to what is true in most rooms. LOCUS-DT asks the twin from which places of this room so little would be
@@ -254,14 +251,11 @@ from ipywidgets import interact
 
 
 def explore(method: str = "gmm_cart", room: int = 1, snapshot: int = 0):
-    layout, pose, _ = draw(config, "test", room)
-    paths = trace_group(config, "test", room)
-    one = make_snapshots(config, "test", room, paths).isel(snapshot=snapshot)
-    grid = score_behaviour.trace_points(config, "test", room, layout.grid(41))
-    posterior = load_scorer(run, method).log_posterior(grid, locus.estimate(one, config.estimator))
-    true = paths.isel(candidate=int(one.truth))
-    where = [(float(true.x), float(true.y))]
-    return score_figures.posterior_figure(layout, pose, {TITLES[method]: posterior}, where, 1)
+    case = Case(config, "test", room)
+    grid = score_behaviour.trace_points(case, case.layout.grid(41))
+    posterior = load_scorer(run, method).log_posterior(grid, case.observed.isel(snapshot=snapshot))
+    where = [tuple(case.transmitters.position[snapshot])]
+    return score_figures.posterior_figure(case.layout, case.pose, {TITLES[method]: posterior}, where, 1)
 
 
 interact(explore, method=list(METHODS), room=(0, 9), snapshot=(0, 4))

@@ -64,13 +64,14 @@ from locus.book.figures import result_figures
 from locus.book.paper import printed
 from locus.book.studies import limit_accuracy, posterior_maps
 from locus.book.tables import compare, compare_frame, quantiles_frame, results_frame, strata_frame, with_interval
-from locus.experiment.evaluation import EVALUATIONS, LIMITS, Rows
 from locus.experiment.other_twin import OtherTwin
+from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.table import TITLES, Table
 from locus.experiment.weights import load_scorer
 from locus.judge import metrics
 from locus.receiver.estimator import threshold
 from locus.score import weight_files
+from locus.score.limits import LIMITS
 
 opened = locus.open_run(run)
 config = opened.config
@@ -307,7 +308,7 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
 # %% mystnb={"image": {"alt": "Left: posterior map of the worst snapshot. Right: angle and SNR of the observed paths, of the true candidate's and of the most probable candidate's"}} tags=["hide-input"]
 row, group, snapshot = posterior_maps.worst(rows["random"], "locus_dt", 200)
 task = tasks[group] if group < len(tasks) else posterior_maps.make_task(opened, group, map_points, twin)
-on_list = load_scorer(run).log_posterior(task.paths, task.observed.isel(snapshot=snapshot))
+on_list = load_scorer(run).log_posterior(task.case.paths, task.case.observed.isel(snapshot=snapshot))
 most_probable = int(on_list.argmax("candidate"))
 threshold_db = 10 * np.log10(threshold(config.estimator, config.radio))
 figure = result_figures.failure_figure(task, snapshot, most_probable, threshold_db)
@@ -316,9 +317,9 @@ figure = result_figures.failure_figure(task, snapshot, most_probable, threshold_
 posterior_maps.strongest(task, snapshot, most_probable)
 
 # %% tags=["remove-cell"]
-truth = int(task.snapshots.truth[snapshot])
+truth = int(task.case.truth[snapshot])
 stored = rows["random"].isel(snapshot=row)
-true_paths = task.paths.isel(candidate=truth)
+true_paths = task.case.paths.isel(candidate=truth)
 glue("failure_group", group, display=False)
 glue("failure_snapshot", snapshot, display=False)
 glue("failure_log_posterior", float(on_list[truth]), display=False)
@@ -363,7 +364,7 @@ glue("bins_enough", abs(float(bins.sel(num_bins=4096) - bins.sel(num_bins=8192))
 
 # %% mystnb={"image": {"alt": "Adjusted loss of LOCUS-DT, phase-blind receiver and Bayes limit against the distance of the transmitter from its candidate"}} tags=["hide-input"]
 distances = (0.0, 0.001, 0.005, 0.02, 0.1, 0.4)
-moved = limit_accuracy.moved(config, load_scorer(run), num_moved_layouts, distances, np.random.default_rng(0))
+moved = limit_accuracy.move_transmitters(config, load_scorer(run), num_moved_layouts, distances)
 figure = result_figures.moved_figure(moved)
 
 # %% tags=["remove-cell"]

@@ -16,7 +16,7 @@ from locus import explorer
 from locus.book.chapters import chapters
 from locus.book.links import links
 from locus.book.pages import write_pages
-from locus.book.reproduce import chapter_step
+from locus.book.reproduce import ExecutedChapter
 from locus.experiment.run import Run, fingerprint, repository
 from locus.settings.atomic import write_text
 
@@ -86,8 +86,8 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
     """
     folder = repository() / "book" / "chapters"
     remedy = f"`locus reproduce` makes it, with the settings of {run.name}"
-    for step in [chapter_step(run, source) for source in chapters()]:
-        (executed,) = step.outputs()
+    for step in [ExecutedChapter(run, source) for source in chapters()]:
+        (executed,) = step.files
         if not executed.is_file():
             raise FileNotFoundError(f"Expected chapter {executed.stem} in run {run.name}, got none; {remedy}")
         if not step.fresh():

@@ -19,7 +19,8 @@ from locus.book.api import Module
 from locus.book.paper import printed
 from locus.book.tables import headline
 from locus.experiment import netcdf, report, sensitivity
-from locus.experiment.run import Run, repository
+from locus.experiment.rows import Rows
+from locus.experiment.run import Run, open_run, repository
 from locus.experiment.weights import Weights
 from locus.judge import metrics
 from locus.score import weight_files
@@ -71,7 +72,7 @@ def intro() -> dict[str, Any]:
 
 def readings() -> dict[str, Any]:
     """Readings of the paper, how much each one matters, and where the paper's run differs; draws the figure, too."""
-    tests, data = _paper("snapshots_test"), _paper("sensitivity")
+    tests, data = Rows(open_run("paper", root=repository() / "data"), "test").open("test"), _paper("sensitivity")
     _draw("sensitivity", reading_page.sensitivity_figure(data))
     encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
     measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))

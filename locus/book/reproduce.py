@@ -2,61 +2,72 @@
 
 from __future__ import annotations
 
-import functools
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from locus.book.chapters import Chapter, chapters
 from locus.book.paper import printed
 from locus.book.tables import results_frame
-from locus.experiment import cluster, report, steps
+from locus.experiment import artifact, report
+from locus.experiment.artifact import Artifact, Workers, here
+from locus.experiment.inventory import kept
 from locus.experiment.run import Run
-from locus.experiment.steps import Step
 from locus.experiment.table import Table
-from locus.score import weight_files
 
 
-def chapter_step(run: Run, source: Path) -> Step:
+@dataclass(frozen=True)
+class ExecutedChapter(Artifact):
     """A chapter, after what its header says that it needs."""
-    chapter = Chapter(run, source)
-    known = {step.name: step for step in kept_steps(run)}
-    unknown = [name for name in chapter.needs if name not in known]
-    if unknown:
-        raise ValueError(f"Expected {source.name} to need steps of {list(known)}, got {unknown}")
-    needs = tuple(known[name] for name in chapter.needs)
 
-    def needed() -> dict[str, str]:
-        return {step.name: step.hash() for step in needs}
+    run: Run
+    source: Path
 
-    return Step(
-        f"notebooks/{source.stem}",
-        lambda: chapter.hash(needed()),
-        lambda: chapter.fresh(needed()),
-        lambda _: chapter.execute(needed()),
-        needs,
-        outputs=lambda: [chapter.path],
-        seconds=lambda _: 30.0,
-    )
+    @property
+    def _chapter(self) -> Chapter:
+        return Chapter(self.run, self.source)
+
+    @property
+    def name(self) -> str:
+        return f"notebooks/{self.source.stem}"
+
+    @property
+    def needs(self) -> tuple[Artifact, ...]:
+        known = {one.name: one for one in kept(self.run)}
+        unknown = [name for name in self._chapter.needs if name not in known]
+        if unknown:
+            raise ValueError(f"Expected {self.source.name} to need artifacts of {list(known)}, got {unknown}")
+        return tuple(known[name] for name in self._chapter.needs)
+
+    @property
+    def files(self) -> list[Path]:
+        return [self._chapter.path]
+
+    def _needed(self) -> dict[str, str]:
+        return {one.name: one.hash() for one in self.needs}
+
+    def recipe(self) -> dict[str, Any]:
+        return self._chapter.recipe(self._needed())
+
+    def fresh(self) -> bool:
+        return self._chapter.fresh(self._needed())
+
+    def seconds(self, num_workers: int) -> float:
+        return 30.0
+
+    def make(self, workers: Workers = here) -> None:
+        self._chapter.execute(self._needed())
 
 
-def kept_steps(run: Run) -> list[Step]:
-    """What a run keeps and chapters open: weights and results."""
-    weights = [steps.weights_step(run, method) for method in weight_files.METHODS]
-    weights.append(steps.weights_step(run, "locus_dt", robust=True))
-    results = [steps.table_step(run), steps.other_twin_step(run), steps.robustness_step(run), steps.witness_step(run)]
-    return [*weights, *steps.rows_steps(run), *results]
-
-
-def all_steps(run: Run, only: str | None = None) -> list[Step]:
+def all_steps(run: Run, only: str | None = None) -> list[Artifact]:
     """All that ``locus reproduce`` makes, or just one chapter and what it needs; stores come with the weights."""
-    found = [chapter_step(run, source) for source in chapters(only)]
+    found: list[Artifact] = [ExecutedChapter(run, source) for source in chapters(only)]
     if only is None:
-        found = [*kept_steps(run), *found]
-    ordered: dict[str, Step] = {}
+        found = [*kept(run), *found]
+    ordered: dict[str, Artifact] = {}
 
-    def visit(step: Step) -> None:
+    def visit(step: Artifact) -> None:
         for need in step.needs:
             visit(need)
         ordered.setdefault(step.name, step)
@@ -89,18 +100,16 @@ def reproduce(
         _, total = report.plan(run, (step for step in everything if step.name in due), num_workers)
         print(f"{run.name}: {len(due)} of {len(everything)} steps to make, {total}", flush=True)
         run.save()
-    with ExitStack() as stack:
-        workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
-        for number, step in enumerate(everything, 1):
-            label = f"[{number}/{len(everything)}] {step.name}"
-            if step.name not in due:
-                print(f"{label}: {_state(step, everything, due)}", flush=True)
-                continue
-            start = time.perf_counter()
-            step.make(workers)
-            seconds = time.perf_counter() - start
-            print(f"{label}: computed in {seconds:.0f} s", flush=True)
-            report.note(run, step, seconds, [other for other in everything if other.name not in due])
+    labels = {step.name: f"[{number}/{len(everything)}] {step.name}" for number, step in enumerate(everything, 1)}
+    others = [step for step in everything if step.name not in due]
+    for step in others:
+        print(f"{labels[step.name]}: {_state(step, everything, due)}", flush=True)
+
+    def done(step: Artifact, seconds: float) -> None:
+        print(f"{labels[step.name]}: computed in {seconds:.0f} s", flush=True)
+        report.note(run, step, seconds, others)
+
+    artifact.make_all((step for step in everything if step.name in due), num_workers, scheduler, done)
 
 
 def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_workers: int | None = None) -> Iterator[str]:
@@ -123,12 +132,12 @@ def closing(run: Run) -> Iterator[str]:
     yield f"Executed chapters are in {run.notebooks}; `locus book --run {run.name}` makes a book of them."
 
 
-def _due(everything: list[Step], force: bool) -> set[str]:
-    kept = [step for step in everything if not step.is_store]
-    return {step.name for step in steps.due(kept, {step.name for step in kept} if force else set())}
+def _due(everything: list[Artifact], force: bool) -> set[str]:
+    wanted = [step for step in everything if not step.is_store]
+    return {step.name for step in artifact.due(wanted, {step.name for step in wanted} if force else set())}
 
 
-def _state(step: Step, everything: list[Step], due: set[str]) -> str:
+def _state(step: Artifact, everything: list[Artifact], due: set[str]) -> str:
     """Of a step that is not due. Stores are only looked into where they are needed: checksums take their time."""
     needed = any(step.name in (need.name for need in other.needs) for other in everything if other.name in due)
     return "fresh" if needed or not step.is_store else "not needed, as all that is made from it is fresh"

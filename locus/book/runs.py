@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ def list_runs() -> Iterator[str]:
         try:
             run = open_run(recipe.parent.name)
         except ValueError as error:
-            rows.append((recipe.parent.name, "", "", f"its run.yml does not fit this version: {error}", ""))
+            rows.append((recipe.parent.name, "", _size(recipe.parent), f"{error}", ""))
             continue
         kept = [step for step in reproduce.all_steps(run) if not step.is_store]
         fresh = f"{sum(step.fresh() for step in kept)} of {len(kept)} steps"
@@ -49,7 +48,7 @@ def remove_run(name: str) -> str:
         raise ValueError(f"Expected a run that `locus runs` lists, got {name!r}")
     if _tracked(path):
         raise ValueError(f"Expected a run that git does not keep, got {name!r}; `git rm -r` removes such a one")
-    freed = _size(path, most_links=1)
+    freed = _size(path)
     aside = data_root() / ".removed"
     shutil.rmtree(aside, ignore_errors=True)  # of a removal that was killed
     with ExitStack() as stack:
@@ -61,10 +60,9 @@ def remove_run(name: str) -> str:
     return f"Removed run {name}: {freed} freed"
 
 
-def _size(path: Path, most_links: float = math.inf) -> str:
-    """Of all files below a folder; with ``most_links=1`` without those that other runs share."""
-    found = [file.stat() for file in path.rglob("*") if file.is_file()]
-    return f"{sum(one.st_size for one in found if one.st_nlink <= most_links) / 2**20:.1f} MiB"
+def _size(path: Path) -> str:
+    """Of all files below a folder."""
+    return f"{sum(file.stat().st_size for file in path.rglob('*') if file.is_file()) / 2**20:.1f} MiB"
 
 
 def _tracked(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import signal
@@ -9,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+import numba
+import torch
 from distributed import Client, LocalCluster, as_completed
 
 LIMITS = {
@@ -56,6 +59,13 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
 
 
 @contextmanager
+def connect_lazily(num_workers: int | None = None, scheduler: str | None = None) -> Iterator[Callable[[], Client]]:
+    """A function that connects when it is first called: what is fresh needs no workers."""
+    with ExitStack() as stack:
+        yield functools.cache(lambda: stack.enter_context(connect(num_workers, scheduler)))
+
+
+@contextmanager
 def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
     """Workers of a scheduler, started anew when lost.
 
@@ -80,6 +90,12 @@ def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
             with suppress(ProcessLookupError):
                 os.killpg(started.pid, signal.SIGKILL)
             started.wait()
+
+
+def use_one_thread() -> None:
+    """Leave the other cores to the other workers, also where numba and torch do not look at the environment."""
+    torch.set_num_threads(1)
+    numba.set_num_threads(1)
 
 
 def each(

@@ -6,10 +6,13 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from locus.settings.checksums import checksum
 
 
 class StoreError(RuntimeError):
@@ -40,9 +43,11 @@ def exclusive(store: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Journal:
-    """Lines of JSON beside a store, one a finished block: its number and the checksums of its files.
+    """Lines of JSON beside a store, each behind a checksum of its own.
 
-    A line that a kill cut short does not count. Of two lines of one block the later counts.
+    The first holds the hash of the store's recipe and the checksums of its ``zarr.json`` files; then there is one for
+    each finished block. A line that a kill cut short, or that was damaged, does not count. Of two lines about the same
+    thing the later counts.
     """
 
     store: Path
@@ -56,33 +61,37 @@ class Journal:
         """Begin an empty journal."""
         self.path.write_text("", encoding="utf-8")
 
-    def note(self, block: int, files: list[Path]) -> None:
+    def note_metadata(self, recipe: str, folder: Path) -> None:
+        """Note the hash of the store's recipe and its ``zarr.json`` files, which lie in ``folder`` so far."""
+        sums = {str(file.relative_to(folder)): checksum(file) for file in sorted(folder.rglob("zarr.json"))}
+        self._add({"recipe": recipe, "files": sums})
+
+    def note(self, block: int, files: Iterable[Path]) -> None:
         """Add a block whose files are all written."""
-        sums = {str(file.relative_to(self.store)): _checksum(file) for file in files if file.exists()}
-        with self.path.open("a", encoding="utf-8") as journal:
-            journal.write(json.dumps({"block": block, "files": sums}) + "\n")
-            journal.flush()
-            os.fsync(journal.fileno())
+        sums = {str(file.relative_to(self.store)): checksum(file) for file in files if file.exists()}
+        self._add({"block": block, "files": sums})
+
+    @property
+    def recipe(self) -> str | None:
+        """Hash of the recipe of what is in the store; None without a journal."""
+        return next((line["recipe"] for line in reversed(self._lines()) if "recipe" in line), None)
 
     def finished(self) -> dict[int, dict[str, str]]:
         """Checksums of the files of each finished block."""
-        blocks = {}
-        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        for line in text.split("\n"):
-            try:
-                entry = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            blocks[int(entry["block"])] = entry["files"]
-        return blocks
+        return {line["block"]: line["files"] for line in self._lines() if "block" in line}
+
+    def damaged_metadata(self) -> str | None:
+        """Name of a ``zarr.json`` file that is missing or differs; None if all are as they were written."""
+        noted: dict[str, str] = next((one["files"] for one in reversed(self._lines()) if "recipe" in one), {})
+        return next((name for name, value in noted.items() if self._differs(name, value)), None)
 
     def damaged(self) -> dict[int, str]:
         """Finished blocks of which a file is missing or differs, and that file's name."""
         return {
             block: name
             for block, files in self.finished().items()
-            for name, checksum in files.items()
-            if not (self.store / name).exists() or _checksum(self.store / name) != checksum
+            for name, value in files.items()
+            if self._differs(name, value)
         }
 
     def clean(self) -> None:
@@ -95,7 +104,22 @@ class Journal:
                 if journal.read(1) != b"\n":
                     journal.write(b"\n")
 
+    def _differs(self, name: str, value: str) -> bool:
+        return not (self.store / name).is_file() or checksum(self.store / name) != value
 
-def _checksum(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    def _add(self, entry: dict[str, Any]) -> None:
+        text = json.dumps(entry)
+        with self.path.open("a", encoding="utf-8") as journal:
+            journal.write(f"{_short_sum(text)} {text}\n")
+            journal.flush()
+            os.fsync(journal.fileno())
+
+    def _lines(self) -> list[dict[str, Any]]:
+        if not self.path.is_file():
+            return []
+        pairs = (line.partition(" ") for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"))
+        return [json.loads(text) for noted, _, text in pairs if text and noted == _short_sum(text)]
+
+
+def _short_sum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -13,19 +13,16 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
-import torch
 import xarray as xr
 from numpy.random import Generator
 
-from locus.experiment import case
-from locus.experiment.case import PATH_TYPES, make_snapshots, trace, trace_group, twin_of
-from locus.experiment.store import Arrays, Store, bounds
-from locus.receiver import estimator, observation
-from locus.room import errors, layout
-from locus.room.errors import believed
-from locus.settings.checks import plain
+from locus.experiment import cluster, ingredients, splits
+from locus.experiment.artifact import Artifact
+from locus.experiment.case import PATH_TYPES, Case
+from locus.experiment.store import Arrays, Store, block_span
+from locus.receiver import estimator
+from locus.room import errors
 from locus.settings.config import Config
 from locus.twin import base
 
@@ -33,23 +30,38 @@ _PATHS = ("group", "candidate", "path")
 _ESTIMATES = ("group", "snapshot", "path")
 
 
+# Seconds on one core of the machine that benchmarks/results.json was made on: enough to tell a coffee from a night.
+_TRACE = {"image": 3e-5, "sionna": 9e-4}  # a candidate
+_ESTIMATE = 1e-3  # a snapshot
+
+
 def strongest_pairs(config: Config, split: str, num_groups: int) -> xr.Dataset:
     """Strongest estimated path of each snapshot of the first groups, (snapshot), beside the strongest traced one."""
     rows = []
     for index in range(num_groups):
-        paths = trace_group(config, split, index)
-        snapshots = make_snapshots(config, split, index, paths)
-        found = estimator.estimate(snapshots, config.estimator)[["aoa", "snr_db", "valid"]].isel(path=0)
-        true = paths[["aoa", "snr_db"]].isel(path=0, candidate=snapshots.truth).reset_coords(drop=True)
+        case = Case(config, split, index)
+        true = case.transmitters.paths[["aoa", "snr_db"]].isel(path=0)
+        found = case.observed[["aoa", "snr_db", "valid"]].isel(path=0)
         rows.append(found.assign({f"true_{name}": true[name] for name in true.data_vars}))
     pairs = xr.concat(rows, "snapshot")
     return pairs.assign_attrs(threshold_db=10 * math.log10(estimator.threshold(config.estimator, config.radio)))
 
 
+def trace_seconds(config: Config, split: str) -> float:
+    """About how long one group takes to trace."""
+    return splits.num_candidates(config, split) * _TRACE[splits.backend(config, split)]
+
+
+def estimate_seconds(config: Config, split: str) -> float:
+    """About how long the snapshots of one group take to estimate."""
+    return splits.num_snapshots(config, split) * _ESTIMATE
+
+
 def trace_block(block: int, config: dict[str, Any], split: str) -> Arrays:
     """Arrays of one block of a candidate library: what a worker does."""
     settings = Config.from_dict(config)
-    return library_arrays([trace_group(settings, split, index) for index in range(*bounds(settings, split, block))])
+    span = range(*block_span(settings, split, block))
+    return library_arrays([Case(settings, split, index).paths for index in span])
 
 
 def library_arrays(traced: list[xr.Dataset]) -> Arrays:
@@ -59,11 +71,10 @@ def library_arrays(traced: list[xr.Dataset]) -> Arrays:
 
 def observe_block(block: int, config: dict[str, Any], split: str, paths: xr.Dataset) -> Arrays:
     """Arrays of one block of observations, from the traced paths (group, candidate, path) of its groups."""
-    torch.set_num_threads(1)  # as many workers as cores, one thread each
-    numba.set_num_threads(1)
+    cluster.use_one_thread()
     settings = Config.from_dict(config)
-    start, stop = bounds(settings, split, block)
-    made = [make_snapshots(settings, split, start + g, paths.isel(group=g)) for g in range(stop - start)]
+    start, stop = block_span(settings, split, block)
+    made = [Case(settings, split, start + g, traced=paths.isel(group=g)).snapshots for g in range(stop - start)]
     snapshots = xr.concat(made, "snapshot", combine_attrs="override")
     estimates = estimator.estimate(snapshots, settings.estimator).assign(truth=snapshots.truth)
     shape = (stop - start, -1)
@@ -89,31 +100,26 @@ class Library(Store):
         **{name: (_PATHS, kind, base.ATTRIBUTES[name]) for name, kind in PATH_TYPES.items()},
     }
 
-    def numbers(self) -> dict[str, Any]:
-        """All that the traced paths depend on."""
+    def recipe(self) -> dict[str, Any]:
+        """All that the store depends on."""
         config = self.run.config
-        twin = dataclasses.asdict(config.twin)
-        name = case.backend(config, self.split)
-        for key in ("train", "evaluation", *(("num_rays", "table_size") if name == "image" else ())):
-            del twin[key]
         return {
-            "split": self.split,
-            "seed": config.seed,
-            "num_groups": case.num_groups(config, self.split),
-            "num_candidates": case.num_candidates(config, self.split),
-            "backend": name,
-            "room": plain(dataclasses.asdict(config.room)),
-            "radio": {"carrier": config.radio.carrier},
-            "twin": twin,
-            "recipes": {"layout": layout.RECIPE, "twin": base.RECIPE},
+            "paths": ingredients.of_paths(config, self.split),
+            "num_groups": splits.num_groups(config, self.split),
+            "block": config.storage.block,
         }
+
+    def seconds(self, num_workers: int) -> float:
+        """About how long it takes on so many workers."""
+        config = self.run.config
+        return splits.num_groups(config, self.split) * trace_seconds(config, self.split) / num_workers
 
     def sizes(self) -> dict[str, int]:
         """Groups, candidates and paths."""
         config = self.run.config
         return {
-            "group": case.num_groups(config, self.split),
-            "candidate": case.num_candidates(config, self.split),
+            "group": splits.num_groups(config, self.split),
+            "candidate": splits.num_candidates(config, self.split),
             "path": config.twin.max_paths,
         }
 
@@ -128,14 +134,14 @@ class Library(Store):
         data["valid"] = (data.order >= 0).assign_attrs(base.ATTRIBUTES["valid"])
         return data.set_coords(["x", "y", "rx_x", "rx_y", "rx_heading"])
 
-    def estimate_seconds(self, num_workers: int, num_groups: int = 5) -> float:
+    def measure_seconds(self, num_workers: int, num_groups: int = 5) -> float:
         """Time for what is missing, from a few groups traced here."""
         config = self.run.config
         left = self.count(self.todo())
-        trace_group(config, self.split, 0)  # compiles
+        _ = Case(config, self.split, 0).paths  # compiles
         start = time.perf_counter()
         for index in range(num_groups):
-            trace_group(config, self.split, index)
+            _ = Case(config, self.split, index).paths
         return left * (time.perf_counter() - start) / num_groups / num_workers
 
 
@@ -163,52 +169,59 @@ class Observations(Store):
     def _candidates(self) -> xr.Dataset:
         return self.library.open()
 
-    def numbers(self) -> dict[str, Any]:
-        """All that the estimates depend on: the library, the radio and the estimator."""
+    @property
+    def needs(self) -> tuple[Artifact, ...]:
+        """The library."""
+        return (self.library,)
+
+    def recipe(self) -> dict[str, Any]:
+        """All that the store depends on."""
         config = self.run.config
         return {
-            "library": self.library.numbers(),
-            "num_snapshots": case.num_snapshots(config, self.split),
-            "transmitter": dataclasses.asdict(config.transmitter),
-            "radio": dataclasses.asdict(config.radio),
-            "estimator": dataclasses.asdict(config.estimator),
-            "recipes": {"observation": observation.RECIPE, "estimator": estimator.RECIPE},
+            "estimates": ingredients.of_estimates(config, self.split),
+            "num_groups": splits.num_groups(config, self.split),
+            "block": config.storage.block,
         }
+
+    def seconds(self, num_workers: int) -> float:
+        """About how long it takes on so many workers."""
+        config = self.run.config
+        return splits.num_groups(config, self.split) * estimate_seconds(config, self.split) / num_workers
 
     def sizes(self) -> dict[str, int]:
         """Groups, snapshots and paths."""
         config = self.run.config
         return {
-            "group": case.num_groups(config, self.split),
-            "snapshot": case.num_snapshots(config, self.split),
+            "group": splits.num_groups(config, self.split),
+            "snapshot": splits.num_snapshots(config, self.split),
             "path": config.estimator.num_paths,
         }
 
     def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
         """A worker gets the paths of its groups, makes the snapshots, and estimates."""
         paths = self._candidates[["aoa", "delay", "gain", "valid"]].isel(
-            group=slice(*bounds(self.run.config, self.split, block))
+            group=slice(*block_span(self.run.config, self.split, block))
         )
-        return observe_block, (block, self.run.config.to_dict(), self.split, paths.reset_coords(drop=True).load())
+        return observe_block, (block, self.run.config.to_dict(), self.split, paths.load())
 
 
 def training_errors(config: Config, index: int) -> tuple[dict[str, float], Generator]:
     """Errors of the twin of a training room, each from 0 to that of ``config.mismatch``, and what draws the rest."""
-    rng = case.error_rng(config, "train", index)
+    rng = splits.error_rng(config, "train", index)
     return {kind: rng.uniform(0, most) for kind, most in dataclasses.asdict(config.mismatch).items()}, rng
 
 
 def trace_wrong_group(config: Config, index: int) -> xr.Dataset:
     """Paths of the candidates of a training room, as a twin with errors traces them."""
-    layout, pose, candidates = case.draw(config, "train", index)
-    twin = twin_of(config, "train")
-    return trace(twin, *believed(layout, pose, *training_errors(config, index)), candidates)
+    case = Case(config, "train", index)
+    return case.trace_believed(case.believed(*training_errors(config, index)))
 
 
 def trace_wrong_block(block: int, config: dict[str, Any]) -> Arrays:
     """Arrays of one block of a library with errors: what a worker does."""
     settings = Config.from_dict(config)
-    return library_arrays([trace_wrong_group(settings, index) for index in range(*bounds(settings, "train", block))])
+    span = range(*block_span(settings, "train", block))
+    return library_arrays([trace_wrong_group(settings, index) for index in span])
 
 
 class WrongLibrary(Library):
@@ -222,10 +235,13 @@ class WrongLibrary(Library):
         if self.split != "train":
             raise ValueError(f"Expected 'split' train, as only training uses wrong twins, got {self.split!r}")
 
-    def numbers(self) -> dict[str, Any]:
-        """All that the traced paths depend on."""
-        numbers, most = super().numbers(), dataclasses.asdict(self.run.config.mismatch)
-        return {**numbers, "mismatch": most, "recipes": {**numbers["recipes"], "mismatch": errors.RECIPE}}
+    def recipe(self) -> dict[str, Any]:
+        """All that the store depends on."""
+        return {
+            **super().recipe(),
+            "mismatch": dataclasses.asdict(self.run.config.mismatch),
+            "errors": errors.RECIPE,
+        }
 
     def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
         """A worker traces."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from distributed import Client
 
-from locus.experiment import cluster, evaluation
-from locus.experiment.artifact import Result
+from locus.experiment.artifact import Artifact, Result, Workers, here
+from locus.experiment.group_tasks import over_groups
+from locus.experiment.rows import Rows, evaluate_group
 from locus.experiment.weights import Weights
 from locus.judge import metrics
 from locus.score import weight_files
@@ -30,7 +28,7 @@ class OtherTwin(Result):
     ``method`` names the twin that traced candidates and transmitters; weights, rooms and noise are the same.
     """
 
-    name = "other_twin"
+    stem = "other_twin"
 
     @property
     def twins(self) -> tuple[str, str]:
@@ -38,22 +36,31 @@ class OtherTwin(Result):
         own = self.run.config.twin.evaluation
         return own, next(name for name in BACKENDS if name != own)
 
+    @property
+    def needs(self) -> tuple[Artifact, ...]:
+        """LOCUS-DT's weights, and the rows with the run's own twin."""
+        return (Weights(self.run, "locus_dt"), *(Rows(self.run, split) for split in EVALUATIONS.values()))
+
     def recipe(self) -> dict[str, Any]:
         """All that the file depends on."""
-        rows = {split: evaluation.Rows(self.run, split, ("locus_dt",)).recipe() for split in EVALUATIONS.values()}
+        rows = {split: Rows(self.run, split, ("locus_dt",)).recipe() for split in EVALUATIONS.values()}
         return {"rows": rows, "num_layouts": self._count}
 
-    def make(self, workers: Callable[[], Client] | None = None) -> None:
+    def seconds(self, num_workers: int) -> float:
+        """About how long it takes on so many workers."""
+        return 30.0 / num_workers
+
+    def make(self, workers: Workers = here) -> None:
         """Evaluate the first groups with the other twin, beside the run's own rows."""
-        config, (own, other) = self._config, self.twins
+        own, other = self.twins
         scorers = {"locus_dt": weight_files.load_method(Weights(self.run, "locus_dt").path)[0]}
         parts = {}
         for name, split in EVALUATIONS.items():
-            spans = [(first, min(first + 5, self._count)) for first in range(0, self._count, 5)]
-            work = functools.partial(evaluation.task, config=config.to_dict(), split=split, scorers=scorers)
-            made = dict(cluster.each(workers() if workers else None, work, spans))
-            theirs = xr.concat([made[span] for span in spans], "snapshot").sel(evaluation=name)
-            ours = evaluation.Rows(self.run, split).open(name).sel({"method": ["locus_dt"]})
+            made = over_groups(
+                evaluate_group, self._config, range(self._count), workers(), split=split, scorers=scorers
+            )
+            theirs = made.sel(evaluation=name)
+            ours = Rows(self.run, split, ("locus_dt",)).open(name)
             pair = [ours.isel(snapshot=(ours.group < self._count).values), theirs]
             logs = np.concatenate([one.log_posterior.values for one in pair], axis=1)
             attributes = {"units": "nat", "long_name": "log posterior of the true candidate"}

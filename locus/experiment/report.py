@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from locus.experiment.artifact import Artifact
 from locus.experiment.run import Run, versions
-from locus.experiment.steps import Step
 from locus.settings.atomic import write_text
+from locus.settings.checksums import checksum
 from locus.settings.units import duration
 
 
 def read(run: Run) -> dict[str, Any]:
-    """The run's report: without steps, if none was written."""
-    path = run.path / "report.json"
-    if not path.is_file():
+    """The run's report: without steps, if none was written or it was damaged."""
+    try:
+        report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        report = None
+    if not isinstance(report, dict) or not isinstance(report.get("steps"), dict):
         return {"run": run.name, "profile": run.profile, "steps": {}}
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    return report
 
 
-def note(run: Run, made: Step, seconds: float, kept: Iterable[Step] = ()) -> None:
+def note(run: Run, made: Artifact, seconds: float, kept: Iterable[Artifact] = ()) -> None:
     """Write down a step that was made just now, and those that were kept because they are fresh.
 
     A kept step that no command noted enters without a time; a kept store, which need not be there, does not.
@@ -46,25 +48,20 @@ def machine() -> dict[str, Any]:
     return {"cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": os.uname().sysname}
 
 
-def _entry(run: Run, step: Step, seconds: float | None) -> dict[str, Any]:
+def _entry(run: Run, step: Artifact, seconds: float | None) -> dict[str, Any]:
     return {
         "state": "computed",
         "seconds": seconds,
         "finished": datetime.now(UTC).strftime("%Y-%m-%d %H:%M") if seconds is not None else None,
         "hash": step.hash(),
         "inputs": {need.name: need.hash() for need in step.needs},
-        "outputs": {str(path.relative_to(run.path)): _digest(path) for path in step.outputs()},
+        "outputs": {str(path.relative_to(run.path)): checksum(path) for path in step.files},
         "versions": versions(),
         "machine": machine(),
     }
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def plan(run: Run, due: Iterable[Step], num_workers: int | None = None) -> tuple[dict[str, str], str]:
+def plan(run: Run, due: Iterable[Artifact], num_workers: int | None = None) -> tuple[dict[str, str], str]:
     """How long each step that is due may take and how much disk: a line for each, by name, and words for all."""
     workers = num_workers or os.cpu_count() or 1
     before = read(run)["steps"]
@@ -73,8 +70,8 @@ def plan(run: Run, due: Iterable[Step], num_workers: int | None = None) -> tuple
         measured = before.get(step.name, {})
         same = measured.get("hash") == step.hash()
         seconds = measured["seconds"] if same and measured["seconds"] else step.seconds(workers)
-        total, disk = total + seconds, disk + step.max_bytes()
+        total, disk = total + seconds, disk + step.max_bytes
         lines[step.name] = f"{step.name}: to make, about {duration(seconds)}" + (
-            f", at most {step.max_bytes() / 2**30:.2f} GiB" if step.max_bytes() else ""
+            f", at most {step.max_bytes / 2**30:.2f} GiB" if step.max_bytes else ""
         )
     return lines, f"about {duration(total)} on {workers} workers, at most {disk / 2**30:.2f} GiB"

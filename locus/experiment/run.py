@@ -76,11 +76,13 @@ class Run:
     config: Config
     profile: str = ""
     """Profile that it started from."""
+    root: Path | None = None
+    """Folder of all runs; :func:`data_root` if missing."""
 
     @property
     def path(self) -> Path:
         """Folder of the run."""
-        return data_root() / self.name
+        return (self.root or data_root()) / self.name
 
     @property
     def notebooks(self) -> Path:
@@ -103,14 +105,16 @@ class Run:
         write_text(self.path / "run.yml", yaml.safe_dump(content, sort_keys=False))
 
 
-def open_run(name: str, changes: Mapping[str, Any] | None = None, run: str | None = None) -> Run:
+def open_run(
+    name: str, changes: Mapping[str, Any] | None = None, run: str | None = None, root: Path | None = None
+) -> Run:
     """The run of a profile, of a profile with ``changes`` (``{"section.field": value}``), or one made before.
 
     A profile without changes gives a run of its name; with changes ``<profile>-<8 hex of the configuration>``; either
-    way ``run`` names it otherwise.
+    way ``run`` names it otherwise. ``root`` is the folder of all runs, :func:`data_root` if missing.
 
     Raises:
-        ValueError: a setting is unknown, ill-typed or out of range.
+        ValueError: a setting is unknown, ill-typed or out of range, or the run's run.yml cannot be read.
         FileNotFoundError: there is neither a profile nor a run of this name.
     """
     if run is not None:
@@ -120,17 +124,24 @@ def open_run(name: str, changes: Mapping[str, Any] | None = None, run: str | Non
         plain_name = name if config == load_config(name) else f"{name}-{fingerprint(config.to_dict())[:8]}"
         if run in profile_names() and run != plain_name:
             raise ValueError(f"Expected 'run' other than the profiles {profile_names()}, got {run!r}")
-        return Run(run or plain_name, config, name)
+        return Run(run or plain_name, config, name, root)
     if changes:
         raise ValueError(f"Expected a profile of {profile_names()} to change, got run {name!r}")
-    recipe = data_root() / name / "run.yml"
+    recipe = (root or data_root()) / name / "run.yml"
     if not recipe.is_file():
         raise FileNotFoundError(
             f"Expected a profile of {profile_names()} or a run with {recipe.name}, got {name!r}; "
             "`locus reproduce` makes one"
         )
-    content = yaml.safe_load(recipe.read_text(encoding="utf-8"))
-    return Run(name, Config.from_dict(content["config"]), content.get("profile", ""))
+    try:
+        content = yaml.safe_load(recipe.read_text(encoding="utf-8"))
+        settings, profile = content["config"], str(content.get("profile", ""))
+    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"Expected settings in run.yml of run {name!r}, got a damaged file; "
+            f"`locus reproduce --profile PROFILE --run {name}` writes it again, `locus runs --remove {name}` removes it"
+        ) from error
+    return Run(name, Config.from_dict(settings), profile, root)
 
 
 def check_name(run: str) -> None:

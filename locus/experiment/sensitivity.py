@@ -6,22 +6,21 @@ Every reading is trained and evaluated anew, in small runs of the profile ``sens
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 import yaml
-from distributed import Client
 from tqdm import tqdm
 
 from locus.experiment import cluster
-from locus.experiment.artifact import Result
-from locus.experiment.evaluation import EVALUATIONS, Rows
+from locus.experiment.artifact import Result, Workers, here
 from locus.experiment.libraries import Library, Observations
+from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run, data_root, open_run
 from locus.experiment.weights import Weights
 from locus.judge.bootstrap import described, means, resample, with_interval
@@ -84,9 +83,9 @@ def variants() -> list[Variant]:
 
 
 class Sensitivity(Result):
-    """``results/sensitivity.nc`` of a run, what :func:`compare` found: a row for each other reading."""
+    """``results/sensitivity.nc`` of a run, what :func:`compare_readings` found: a row for each other reading."""
 
-    name = "sensitivity"
+    stem = "sensitivity"
 
     def recipe(self) -> dict[str, Any]:
         """All that the file depends on."""
@@ -95,39 +94,38 @@ class Sensitivity(Result):
             for one in variants()
         }
 
-    def make(self, workers: Callable[[], Client] | None = None) -> None:
+    def make(self, workers: Workers = here) -> None:
         """Train and evaluate every variant, one worker a run; what is fresh is not made again."""
         runs = [(run, one.splits()) for one in variants() for run in one.runs()]
         due = [(run, splits) for run, splits in runs if not all(_rows(run, split).fresh() for split in splits)]
-        work = functools.partial(_task, data=str(data_root()))
+        work = functools.partial(_task, root=data_root())
         with tqdm(total=len(runs), initial=len(runs) - len(due), desc="sensitivity", unit="run") as bar:
             for run, _ in due:
                 run.save()
-            for _ in cluster.each(workers() if workers else None, work, [(run.name, splits) for run, splits in due]):
+            for _ in cluster.each(workers(), work, [(run.name, splits) for run, splits in due]):
                 bar.update()
-        self.save(compare())
+        self.save(compare_readings())
 
 
-def make_run(name: str, splits: tuple[str, ...], data: str) -> None:
+def make_run(name: str, splits: tuple[str, ...], root: Path) -> None:
     """All that a small run needs: what a worker does. Its stores are removed when nothing needs them any more."""
-    os.environ["LOCUS_DATA"] = data
-    run = open_run(name)
+    run = open_run(name, root=root)
     weights = Weights(run, "locus_dt")
     stores = (Library(run, "train"), Observations(run, "train"))
     if not weights.fresh():
         for store in stores:
             if store.path.exists():  # of a run that was interrupted
                 store.remove()
-            store.build(lambda: None)
+            store.build()
         weights.make()
     for split in splits:
-        _rows(run, split).make(None)
+        _rows(run, split).make()
     for store in stores:
         if store.path.exists():
             store.remove()
 
 
-def compare() -> xr.Dataset:
+def compare_readings() -> xr.Dataset:
     """Loss of every other reading, and by how much it differs from the chosen one's, seeds taken together.
 
     Returns:
@@ -177,5 +175,5 @@ def _rows(run: Run, split: str) -> Rows:
     return Rows(run, split, ("locus_dt",))
 
 
-def _task(item: tuple[str, tuple[str, ...]], data: str) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    return make_run, (*item, data)
+def _task(item: tuple[str, tuple[str, ...]], root: Path) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    return make_run, (*item, root)

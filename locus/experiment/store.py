@@ -6,12 +6,9 @@ killed build goes on where it was, and a damaged file is found and made again.
 
 from __future__ import annotations
 
-import functools
-import os
 import shutil
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,13 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 import zarr
-from distributed import Client
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from locus.experiment import case, cluster
+from locus.experiment import cluster, splits
+from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.journal import Journal, StoreError, exclusive
-from locus.experiment.run import Run, fingerprint, versions
+from locus.experiment.run import Run, versions
 from locus.settings.config import Config
 
 FREE_DISK = 1.2
@@ -34,19 +31,20 @@ FREE_DISK = 1.2
 Arrays = dict[str, NDArray[Any]]
 
 
-def bounds(config: Config, split: str, block: int) -> tuple[int, int]:
+def block_span(config: Config, split: str, block: int) -> tuple[int, int]:
     """First group of a block and the one after its last."""
     size = config.storage.block
-    return block * size, min((block + 1) * size, case.num_groups(config, split))
+    return block * size, min((block + 1) * size, splits.num_groups(config, split))
 
 
 @dataclass(frozen=True)
-class Store(ABC):
+class Store(Artifact):
     """One split of a run, kept as a Zarr store. Subclasses say what is in it and who computes it."""
 
     run: Run
     split: str
 
+    is_store: ClassVar[bool] = True
     folder: ClassVar[str]
     """Folder of the run that these stores are in."""
     command: ClassVar[str]
@@ -57,15 +55,7 @@ class Store(ABC):
     """What it holds, in words, ``{split}`` in it being the split."""
 
     def __post_init__(self) -> None:
-        case.check_split(self.split)
-
-    @abstractmethod
-    def numbers(self) -> dict[str, Any]:
-        """All that the stored numbers depend on, ready for JSON."""
-
-    def recipe(self) -> dict[str, Any]:
-        """What the store on disk depends on: its numbers, and how they are cut."""
-        return {**self.numbers(), "block": self.run.config.storage.block}
+        splits.check_split(self.split)
 
     @abstractmethod
     def sizes(self) -> dict[str, int]:
@@ -76,9 +66,19 @@ class Store(ABC):
         """Function and arguments with which a worker computes a block."""
 
     @property
+    def name(self) -> str:
+        """Path below the run's folder, without a suffix."""
+        return f"{self.folder}/{self.split}"
+
+    @property
     def path(self) -> Path:
         """Folder of the Zarr store."""
-        return self.run.path / self.folder / f"{self.split}.zarr"
+        return self.run.path / f"{self.name}.zarr"
+
+    @property
+    def files(self) -> list[Path]:
+        """The journal, which has the checksums of all others."""
+        return [self._journal.path]
 
     @property
     def _journal(self) -> Journal:
@@ -87,7 +87,7 @@ class Store(ABC):
     @property
     def num_blocks(self) -> int:
         """Blocks of a finished store."""
-        return -(-case.num_groups(self.run.config, self.split) // self.run.config.storage.block)
+        return -(-splits.num_groups(self.run.config, self.split) // self.run.config.storage.block)
 
     @property
     def max_bytes(self) -> int:
@@ -95,20 +95,41 @@ class Store(ABC):
         kinds = {name: np.dtype(kind).itemsize for name, (_, kind, _) in self.variables.items()}
         return sum(int(np.prod(self._shape(name))) * size for name, size in kinds.items())
 
-    def hash(self) -> str:
-        """Short name of the recipe: equal for stores that hold the same numbers."""
-        return fingerprint(self.recipe())
-
     def todo(self) -> list[int]:
-        """Blocks that are not finished, or whose files were damaged since."""
+        """Blocks that are not finished, or whose files were damaged since.
+
+        Raises:
+            StoreError: the store was made with other settings.
+        """
         if not self.path.exists():
             return list(range(self.num_blocks))
         self._check_recipe()
         finished = self._journal.finished().keys() - self._journal.damaged().keys()
         return [block for block in range(self.num_blocks) if block not in finished]
 
-    def build(self, workers: Callable[[], Client | None]) -> None:
-        """Compute what is missing and write it here; ``workers`` gives the Dask client, if any, when there is work.
+    def fresh(self) -> bool:
+        """Whether it is finished, undamaged, and what the settings ask for now."""
+        try:
+            return self.path.exists() and not self.todo() and self._journal.damaged_metadata() is None
+        except StoreError:
+            return False
+
+    def damaged(self) -> list[str]:
+        """Nothing: what is damaged is named block by block while it is built."""
+        return []
+
+    def make(self, workers: Workers = here) -> None:
+        """Build it; one that was made with other settings is removed, one that another run has is copied."""
+        try:
+            self.todo()
+        except StoreError as error:
+            print(f"{self.path.name} is made anew: {error}", flush=True)
+            self.remove()
+        if self.path.exists() or not self.adopt():
+            self.build(workers)
+
+    def build(self, workers: Workers = here) -> None:
+        """Compute what is missing or damaged and write it.
 
         Raises:
             StoreError: another process builds this store, it holds something else, or the disk is too small.
@@ -119,6 +140,9 @@ class Store(ABC):
             todo = self.todo()
             for block, name in self._journal.damaged().items():
                 print(f"{title}: block {block} is damaged ({name}); it is made again", flush=True)
+            if self.path.exists() and (broken := self._journal.damaged_metadata()):
+                print(f"{title}: {broken} is damaged; it is written again", flush=True)
+                self._restore_metadata()
             if not todo:
                 print(f"{title}: all {self.num_blocks} blocks are there", flush=True)
                 return
@@ -138,26 +162,32 @@ class Store(ABC):
             aside = self.path.with_name(f".{self.path.name}.old")
             shutil.rmtree(aside, ignore_errors=True)
             self.path.rename(aside)
+            self._journal.path.unlink(missing_ok=True)
             shutil.rmtree(aside)
 
     def adopt(self) -> bool:
-        """Take over the same store of another run, if there is a finished one; nothing is computed or copied twice."""
+        """Copy the same store of another run, if there is a finished one without damage; nothing is computed twice."""
         for other in sorted(self.run.path.parent.glob(f"*/{self.folder}/{self.path.name}")):
-            same = other != self.path and _attributes(other).get("hash") == self.hash()
-            if same and len(Journal(other).finished()) == self.num_blocks:
-                scratch = self.path.with_name(f".{self.path.name}")
-                shutil.rmtree(scratch, ignore_errors=True)
-                shutil.copytree(other, scratch, copy_function=os.link)
-                shutil.copy(Journal(other).path, self._journal.path)
-                scratch.rename(self.path)
-                return True
+            journal = Journal(other)
+            if other == self.path or journal.recipe != self.hash() or len(journal.finished()) < self.num_blocks:
+                continue
+            if journal.damaged() or journal.damaged_metadata():
+                print(f"{other.parents[1].name}/{self.name} is damaged, and is not copied", flush=True)
+                continue
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with exclusive(self.path):
+                shutil.rmtree(self._scratch, ignore_errors=True)
+                shutil.copytree(other, self._scratch)
+                shutil.copyfile(journal.path, self._journal.path)
+                self._scratch.rename(self.path)
+            return True
         return False
 
     def open(self) -> xr.Dataset:
         """The finished store, lazily.
 
         Raises:
-            StoreError: it is not there, not finished, or was made with other settings.
+            StoreError: it is not there, not finished, damaged, or was made with other settings.
         """
         command = f"`{self.command.format(split=self.split)}`"
         if not self.path.exists():
@@ -170,20 +200,26 @@ class Store(ABC):
             raise StoreError(
                 f"Expected {self.num_blocks} blocks of {self.split} {self.folder}, got {finished}; {command} goes on"
             )
+        broken = [*self._journal.damaged().values(), *filter(None, [self._journal.damaged_metadata()])]
+        if broken:
+            raise StoreError(
+                f"Expected {self.path.name} of run {self.run.name} as it was written, got {broken[0]} damaged; "
+                f"{command} mends it"
+            )
         data: xr.Dataset = xr.open_zarr(self.path, consolidated=False)
         return data
 
     def count(self, blocks: Iterable[int]) -> int:
         """Groups in these blocks."""
-        spans = (bounds(self.run.config, self.split, block) for block in blocks)
+        spans = (block_span(self.run.config, self.split, block) for block in blocks)
         return sum(stop - start for start, stop in spans)
 
     def _shape(self, name: str) -> tuple[int, ...]:
         return tuple(self.sizes()[dim] for dim in self.variables[name][0])
 
-    def _create(self) -> None:
-        """Lay out an empty store to the side and move it into place."""
-        scratch = self.path.with_name(f".{self.path.name}")
+    def _skeleton(self) -> Path:
+        """An empty store beside the place of this one."""
+        scratch = self._scratch
         shutil.rmtree(scratch, ignore_errors=True)
         root = zarr.open_group(scratch, mode="w")
         for name, (dims, kind, attributes) in self.variables.items():
@@ -193,11 +229,29 @@ class Store(ABC):
             array.attrs.update(attributes)
         root.attrs.update({"recipe": self.recipe(), "hash": self.hash(), "config": self.run.config.to_dict()})
         root.attrs["versions"] = versions()
+        return scratch
+
+    @property
+    def _scratch(self) -> Path:
+        return self.path.with_name(f".{self.path.name}")
+
+    def _create(self) -> None:
+        """Lay out an empty store to the side and move it into place."""
+        skeleton = self._skeleton()
         self._journal.start()
-        scratch.rename(self.path)
+        self._journal.note_metadata(self.hash(), skeleton)
+        skeleton.rename(self.path)
+
+    def _restore_metadata(self) -> None:
+        """Write all ``zarr.json`` files again; they follow from the settings."""
+        skeleton = self._skeleton()
+        self._journal.note_metadata(self.hash(), skeleton)
+        for file in skeleton.rglob("zarr.json"):
+            file.replace(self.path / file.relative_to(skeleton))
+        shutil.rmtree(skeleton)
 
     def _write(self, block: int, arrays: dict[str, NDArray[Any]]) -> None:
-        start, stop = bounds(self.run.config, self.split, block)
+        start, stop = block_span(self.run.config, self.split, block)
         root = zarr.open_group(self.path, mode="r+")
         for name, values in arrays.items():
             root[name][start:stop] = values
@@ -205,14 +259,14 @@ class Store(ABC):
         self._journal.note(block, [self.path / name / chunk for name, chunk in chunks.items()])
 
     def _check_recipe(self) -> None:
+        if self._journal.recipe == self.hash():
+            return
         stored = _attributes(self.path).get("recipe")
-        differences = list(_differences(stored, self.recipe()))
-        if differences:
-            raise StoreError(
-                f"Expected {self.path.name} of run {self.run.name} as asked for, got another: "
-                f"{'; '.join(differences)}. "
-                f"Use another run, or remove {self.path}"
-            )
+        differences = "; ".join(_differences(stored, self.recipe())) if stored else ""
+        raise StoreError(
+            f"Expected {self.path.name} of run {self.run.name} as asked for, got another: "
+            f"{differences or 'its journal is missing or damaged'}. Use another run, or remove {self.path}"
+        )
 
     def _check_disk(self, num_blocks: int) -> None:
         needed = FREE_DISK * self.max_bytes * num_blocks / self.num_blocks
@@ -224,19 +278,11 @@ class Store(ABC):
             )
 
 
-def build(stores: Sequence[Store], num_workers: int | None = None, scheduler: str | None = None) -> None:
-    """Build several stores, on local processes (one a core if missing) or on the Dask scheduler at an address."""
-    with ExitStack() as stack:
-        workers = functools.cache(lambda: stack.enter_context(cluster.connect(num_workers, scheduler)))
-        for store in stores:
-            store.build(workers)
-
-
 def _attributes(path: Path) -> dict[str, Any]:
     """Attributes of a store; none if it is damaged."""
     try:
         return dict(zarr.open_group(path, mode="r").attrs)
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError, TypeError, KeyError):
         return {}
 
 

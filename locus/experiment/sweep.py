@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from locus.experiment import cluster, steps
-from locus.experiment.evaluation import EVALUATIONS, Rows
+from locus.experiment import cluster
+from locus.experiment.artifact import due as find_due
 from locus.experiment.libraries import Observations
+from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run, data_root, fingerprint, open_run
 from locus.experiment.weights import Weights
 from locus.judge import metrics
@@ -59,9 +59,9 @@ def sweep(
     with cluster.connect(num_workers, scheduler) as client:
         for run in due:
             if not Weights(run, method).fresh():
-                for step in steps.due([steps.store_step(Observations(run, "train"))]):
-                    step.make(lambda: client)
-        arguments = (method, evaluation, str(data_root()))
+                for store in find_due([Observations(run, "train")]):
+                    store.make(lambda: client)
+        arguments = (method, evaluation, data_root())
         work = cluster.each(client, lambda name: (train_and_evaluate, (name, *arguments)), [run.name for run in due])
         failures = []
         for number, (name, failure) in enumerate(work, 1):
@@ -74,15 +74,14 @@ def sweep(
     return pd.DataFrame([_row(run, over, method, evaluation) for run in runs.values()])
 
 
-def train_and_evaluate(name: str, method: str, evaluation: str, data: str) -> str:
+def train_and_evaluate(name: str, method: str, evaluation: str, root: Path) -> str:
     """All that a run of a sweep needs after its stores: what a worker does. Returns what went wrong, or nothing."""
-    os.environ["LOCUS_DATA"] = data
     try:
-        run = open_run(name)
+        run = open_run(name, root=root)
         weights, rows = Weights(run, method), _rows(run, method, evaluation)
         if not weights.fresh():
             weights.make()
-        rows.make(None)
+        rows.make()
     except Exception as error:  # a night's other runs must not fall with this one
         return f"{type(error).__name__}: {error}"
     return ""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
-from distributed import Client
 
-from locus.experiment.artifact import Result
-from locus.experiment.evaluation import EVALUATIONS, Rows
+from locus.experiment.artifact import Artifact, Result, Workers, here
+from locus.experiment.rows import EVALUATIONS, Rows
 from locus.judge import metrics
 from locus.score import weight_files
 
@@ -28,22 +26,19 @@ class Table(Result):
     ``num_groups`` and ``num_candidates``.
     """
 
-    name = "table"
+    stem = "table"
     evaluations: ClassVar[tuple[str, ...]] = tuple(EVALUATION_TITLES)
 
     @property
-    def splits(self) -> list[str]:
-        """Splits whose rows are read."""
-        return list(dict.fromkeys(EVALUATIONS[name] for name in self.evaluations))
+    def needs(self) -> tuple[Artifact, ...]:
+        """The rows of its evaluations."""
+        return tuple(Rows(self.run, split) for split in dict.fromkeys(map(EVALUATIONS.__getitem__, self.evaluations)))
 
     def recipe(self) -> dict[str, Any]:
         """All that the table depends on."""
-        return {
-            "rows": {split: Rows(self.run, split).hash() for split in self.splits},
-            "recipes": {"metrics": metrics.RECIPE},
-        }
+        return {"rows": {need.name: need.hash() for need in self.needs}, "recipes": {"metrics": metrics.RECIPE}}
 
-    def make(self, workers: Callable[[], Client] | None = None) -> None:  # noqa: ARG002 - it needs none
+    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it needs none
         """Summarise the rows."""
         columns = [_summary(Rows(self.run, EVALUATIONS[name]).open(name)) for name in self.evaluations]
         dim = xr.DataArray(list(self.evaluations), dims="evaluation", name="evaluation")

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from locus.experiment.case import draw
+from locus.experiment.case import Case
 from locus.room.layout import Layout
 from locus.settings.config import Config
 from locus.twin import Twin, make_twin
@@ -85,7 +85,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Comparison:
+def compare_paths(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Comparison:
     """Compare two twins on the same candidates, path by path.
 
     Trace both with a ``max_paths`` that none exceeds: a cut list hides what lies below the cut.
@@ -135,13 +135,14 @@ def time_group(twin: Twin, config: Config) -> tuple[float, float]:
 
     Another room is traced before: the first one compiles.
     """
-    twin.trace(*draw(config, "check", 0))
-    layout, pose, candidates = draw(config, "check", 1)
+    _ = Case(config, "check", 0, twin).paths
+    case = Case(config, "check", 1, twin)
+    candidates = case.candidates
     start = time.perf_counter()
-    found = twin.trace(layout, pose, candidates)
+    found = case.trace(candidates)
     seconds = time.perf_counter() - start
-    exact = make_twin("image", twin.radio, twin.options).trace(layout, pose, candidates)
-    return seconds, 100 * compare(layout, found, exact).missing_share
+    exact = Case(config, "check", 1, make_twin("image", twin.radio, twin.options)).paths
+    return seconds, 100 * compare_paths(case.layout, found, exact).missing_share
 
 
 def compare_on_random_rooms(config: Config) -> Comparison:
@@ -150,8 +151,8 @@ def compare_on_random_rooms(config: Config) -> Comparison:
     sionna, exact = (make_twin(name, config.radio, options) for name in ("sionna", "image"))
     total = None
     for index in tqdm(range(config.twin_check.num_layouts), desc="rooms", disable=None):
-        layout, pose, candidates = draw(config, "check", index)
-        one = compare(layout, sionna.trace(layout, pose, candidates), exact.trace(layout, pose, candidates))
+        case = Case(config, "check", index, sionna)
+        one = compare_paths(case.layout, case.paths, exact.trace(case.layout, case.pose, case.candidates))
         total = one if total is None else total + one
     assert total is not None  # twin_check.num_layouts is at least 1
     return total

@@ -10,17 +10,23 @@ from typing import Any
 import numpy as np
 import torch
 
+from locus.experiment import ingredients
+from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.libraries import Library, Observations, WrongLibrary
-from locus.experiment.run import Run, fingerprint, open_run, versions
+from locus.experiment.run import Run, open_run, versions
 from locus.score import densities, features, method, train, weight_files
 from locus.score.method import Method, MethodOptions
 from locus.score.weight_files import check_method, load_method
 from locus.settings.checks import plain
+from locus.settings.checksums import intact
 from locus.settings.device import device
+
+_TRAIN_SECONDS = 3e-4  # a layout, epoch and encoding, on the machine of benchmarks/results.json
+_SETTINGS = ("num_negatives", "batch", "num_epochs", "patience", "weight_decay", "validation_share")
 
 
 @dataclass(frozen=True)
-class Weights:
+class Weights(Artifact):
     """The trained network of one method of a run."""
 
     run: Run
@@ -32,6 +38,16 @@ class Weights:
         weight_files.check_method(self.method)
         if self.robust and self.method != "locus_dt":
             raise ValueError(f"Expected 'robust' of 'locus_dt' alone, got {self.method!r}")
+
+    @property
+    def name(self) -> str:
+        """Path below the run's folder, without a suffix."""
+        return f"models/{self.method}{'.robust' if self.robust else ''}"
+
+    @property
+    def needs(self) -> tuple[Artifact, ...]:
+        """Candidates and observations of the training rooms."""
+        return (self.library, Observations(self.run, "train"))
 
     @property
     def path(self) -> Path:
@@ -51,30 +67,25 @@ class Weights:
     def recipe(self) -> dict[str, Any]:
         """All that the weights depend on."""
         config = self.run.config
-        training = dataclasses.asdict(config.training)
-        # Sizes of the train split are in the observations' recipe already
-        for name in ("num_layouts", "num_test_layouts", "num_candidates", "num_snapshots"):
-            del training[name]
-        training["learning_rate"] = self._learning_rate
-        del training["baseline_learning_rate"]
-        own = {} if self.method == "locus_dt" else {"baselines": densities.RECIPE}
+        numbers = {"features": features.RECIPE, "score": method.RECIPE, "train": train.RECIPE}
+        if self.method != "locus_dt":
+            numbers["densities"] = densities.RECIPE
+        wrong = {"wrong_twin": self.library.recipe()} if self.robust else {}
         return {
             "method": self.method,
-            "observations": Observations(self.run, "train").numbers(),
+            "estimates": ingredients.of_estimates(config, "train"),
+            "num_groups": config.training.num_layouts,
             "features": plain(dataclasses.asdict(config.features)),
-            "training": training,
-            "recipes": {"features": features.RECIPE, "score": method.RECIPE, "train": train.RECIPE, **own},
-            **({"twin": self.library.numbers()} if self.robust else {}),
+            "training": {name: getattr(config.training, name) for name in _SETTINGS},
+            "learning_rate": self._learning_rate,
+            "recipes": numbers,
+            **wrong,
         }
 
     @property
     def library(self) -> Library:
         """Candidates that it is trained on."""
         return WrongLibrary(self.run, "train") if self.robust else Library(self.run, "train")
-
-    def hash(self) -> str:
-        """Short name of the recipe."""
-        return fingerprint(self.recipe())
 
     def fresh(self) -> bool:
         """Whether the weights are there, in every encoding, and are what the settings ask for now."""
@@ -87,14 +98,18 @@ class Weights:
         return [self.path, *(self.path_of(encoding) for encoding in apart)]
 
     def _trained(self, path: Path) -> dict[str, Any] | None:
-        """Header of a file of weights that is what the settings ask for now."""
-        try:
-            header = weight_files.read_tensors(path)[1] if path.is_file() else {}
-        except ValueError:  # damaged
+        """Header of a file of weights that is undamaged, and what the settings ask for now."""
+        if not intact(path):
             return None
+        header = weight_files.read_tensors(path)[1]
         return header if header.get("hash") == self.hash() else None
 
-    def make(self) -> None:
+    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - it trains in this process
+        """About how long it takes."""
+        training = self.run.config.training
+        return training.num_layouts * training.num_epochs * _TRAIN_SECONDS * len(self.encodings)
+
+    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it trains in this process
         """Train on the run's observations, or go on with a training that was interrupted."""
         losses = {}
         for encoding in self.encodings:

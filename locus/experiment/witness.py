@@ -7,16 +7,13 @@ differs, and each is allowed just the rounding of its own arithmetic. What passe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from distributed import Client
 
-from locus.experiment import case
-from locus.experiment.artifact import Result
-from locus.experiment.libraries import Observations
+from locus.experiment import ingredients, splits
+from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.weights import Weights, trained
 from locus.experiment.witness_stages import STAGES, Given
 from locus.score import weight_files
@@ -29,17 +26,26 @@ NUM_GROUPS = 4
 class Witness(Result):
     """``results/witness.nc`` of a run."""
 
-    name = "witness"
+    stem = "witness"
+
+    @property
+    def needs(self) -> tuple[Artifact, ...]:
+        """The weights of all methods."""
+        return tuple(Weights(self.run, method) for method in weight_files.METHODS)
 
     def recipe(self) -> dict[str, Any]:
         """All that the witness depends on."""
-        numbers = {split: Observations(self.run, split).numbers() for split in case.SPLITS}
-        for one in numbers.values():
-            del one["library"]["num_groups"]
-        weights = {name: Weights(self.run, name).hash() for name in weight_files.METHODS}
-        return {"observations": numbers, "weights": weights, "format": FORMAT}
+        return {
+            "estimates": {split: ingredients.of_estimates(self.run.config, split) for split in splits.SPLITS},
+            "weights": {need.name: need.hash() for need in self.needs},
+            "format": FORMAT,
+        }
 
-    def make(self, workers: Callable[[], Client] | None = None) -> None:  # noqa: ARG002 - it needs none
+    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - it needs none
+        """About how long it takes."""
+        return 20.0
+
+    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it needs none
         """Compute and store; what was stored before is compared first, as it may show a forgotten RECIPE."""
         if self.fresh():
             print("\n".join(self.moved()), flush=True)
@@ -79,4 +85,4 @@ class Witness(Result):
         ]
 
     def _groups(self) -> dict[str, int]:
-        return {split: min(NUM_GROUPS, case.num_groups(self.run.config, split)) for split in case.SPLITS}
+        return {split: min(NUM_GROUPS, splits.num_groups(self.run.config, split)) for split in splits.SPLITS}

@@ -13,8 +13,8 @@ import shapely
 import xarray as xr
 from numpy.typing import NDArray
 
-from locus.experiment import case
-from locus.experiment.case import as_stored, draw_truth, twin_of
+from locus.experiment import splits
+from locus.experiment.case import Case, as_stored, draw_truth, split_twin
 from locus.receiver import estimator, fit_cpu
 from locus.receiver.observation import observe
 from locus.room.layout import Layout, Pose
@@ -48,7 +48,8 @@ class Given(NamedTuple):
 
 
 def _layout(given: Given) -> xr.Dataset:
-    layout, pose, candidates = case.draw(given.config, given.split, given.number)
+    case = Case(given.config, given.split, given.number)
+    layout, pose = case.layout, case.pose
     walls = np.full((4 + 8 * given.config.room.num_obstacles, 4), np.nan)  # a T has eight walls
     polygon = np.full(len(walls), -1)
     walls[: len(layout.walls)], polygon[: len(layout.walls)] = layout.walls, layout.wall_polygons
@@ -57,7 +58,7 @@ def _layout(given: Given) -> xr.Dataset:
             "walls": (("wall", "end"), walls),
             "polygon": ("wall", polygon),
             "pose": ("axis", [pose.x, pose.y, pose.heading]),
-            "candidates": (("candidate", "plane"), candidates),
+            "candidates": (("candidate", "plane"), case.candidates),
         }
     )
 
@@ -75,8 +76,8 @@ def _twin(given: Given) -> xr.Dataset:
     room, *obstacles = (shapely.Polygon(ring) for ring in rings)
     materials = (config.room.material,) * len(rings)
     layout = Layout(room, tuple(obstacles), materials, config.room.clearance)
-    traced = twin_of(config, given.split).trace(layout, Pose(*stored.pose.values), stored.candidates.values)
-    paths = as_stored(traced, config)
+    traced = split_twin(config, given.split).trace(layout, Pose(*stored.pose.values), stored.candidates.values)
+    paths = as_stored(traced, config.radio)
     heard = paths.valid.any("path").values
     if "kept" in stored:
         kept = stored.kept.values
@@ -104,7 +105,7 @@ def _twin_differs(given: Given, now: xr.Dataset) -> str | None:
     of its own thickness; and an angle is off by the same length seen from the nearest wall.
     """
     config, stored = given.config, given.stored
-    unit = SINGLE if case.backend(config, given.split) == "sionna" else DOUBLE
+    unit = SINGLE if splits.backend(config, given.split) == "sionna" else DOUBLE
     length = ROUNDINGS * unit * _reach(given)
     index = abs(np.sqrt(permittivity(config.room.material, config.radio.carrier)))
     slab = 4 * np.pi * config.twin.wall_thickness * index / config.radio.wavelength
@@ -244,8 +245,7 @@ def _reach(given: Given) -> float:
 
 
 def _rngs(given: Given) -> list[np.random.Generator]:
-    count = case.num_snapshots(given.config, given.split)
-    return [case.snapshot_rng(given.config, given.split, given.number, snapshot) for snapshot in range(count)]
+    return splits.snapshot_rngs(given.config, given.split, given.number)
 
 
 def _stored_paths(given: Given) -> xr.Dataset:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -63,6 +65,28 @@ def phase_blind(
     of :func:`bayes`.
     """
     return _limit(paths, snapshots, radio, num_bins, _unknown_phases)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit as a scorer. It looks at the samples of snapshots, not at their estimated paths."""
+
+    name: str
+    compute: Callable[[xr.Dataset, xr.Dataset], xr.DataArray] = field(repr=False)
+    sees: ClassVar[str] = "snapshots"
+
+    def log_posterior(self, paths: xr.Dataset, snapshots: xr.Dataset) -> xr.DataArray:
+        """Log posterior (candidate) or (snapshot, candidate)."""
+        return self.compute(paths, snapshots)
+
+    def posterior(self, paths: xr.Dataset, snapshots: xr.Dataset) -> xr.DataArray:
+        """Posterior (candidate) or (snapshot, candidate) that sums to 1 over the candidates."""
+        logarithm = self.log_posterior(paths, snapshots)
+        return logarithm.copy(data=np.exp(logarithm.values)).assign_attrs(long_name="posterior probability")
+
+
+LIMITS = {limit.name: limit for limit in (Limit("phase_blind", phase_blind), Limit("bayes", bayes))}
+"""What an ideal receiver that knows the exact twin would reach, without and with the phases of the paths."""
 
 
 def _limit(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -47,6 +47,7 @@ class Method(nn.Module, ABC):  # type: ignore[misc]
     """A network that scores every candidate of a group for every snapshot."""
 
     name: ClassVar[str]
+    sees: ClassVar[str] = "observed"
     encodings: ClassVar[tuple[str, ...]] = ("plain",)
 
     def __init__(self, options: MethodOptions | None = None) -> None:
@@ -107,6 +108,17 @@ class Method(nn.Module, ABC):  # type: ignore[misc]
         """
         logarithm = self.log_posterior(paths, observed, prior)
         return logarithm.copy(data=np.exp(logarithm.values)).assign_attrs(long_name="posterior probability")
+
+
+class Scorer(Protocol):
+    """Whatever turns traced paths and what a receiver saw into a posterior: methods and limits."""
+
+    @property
+    def sees(self) -> str:
+        """Part of a case that it looks at: ``observed`` paths, or ``snapshots`` of IQ samples."""
+
+    def log_posterior(self, paths: xr.Dataset, seen: xr.Dataset, /) -> xr.DataArray:
+        """Log posterior (snapshot, candidate)."""
 
 
 def normalise(scores: NDArray[np.float32], prior: ArrayLike | None = None) -> NDArray[np.float64]:

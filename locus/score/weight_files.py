@@ -14,8 +14,8 @@ from safetensors import safe_open
 from locus.score.densities import GaussCart, GaussPolar, GmmCart
 from locus.score.method import Method, MethodOptions
 from locus.score.pairwise import PairNetwork
-from locus.settings.atomic import replacing
 from locus.settings.checks import build, plain
+from locus.settings.checksums import check_intact, sealing
 from locus.settings.device import device
 
 _CLASSES: dict[str, type[Method]] = {kind.name: kind for kind in (PairNetwork, GaussCart, GaussPolar, GmmCart)}
@@ -66,9 +66,9 @@ def load_method(path: Path) -> tuple[Method, dict[str, Any]]:
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str, Any]) -> None:
-    """Write a safetensors file to the side and rename it."""
+    """Write a safetensors file to the side and rename it; its checksum is noted beside it."""
     data = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    with replacing(path) as scratch:
+    with sealing(path) as scratch:
         safetensors.torch.save_file(data, scratch, {"locus": json.dumps(header)})
         scratch.chmod(0o644)  # safetensors makes files that only their owner reads
 
@@ -79,11 +79,12 @@ def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     Raises:
         ValueError: it is damaged, or not one of this project's.
     """
+    check_intact(path)
     try:
         with safe_open(path, framework="pt") as file:
             header = json.loads((file.metadata() or {})["locus"])
             return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118 - not a mapping
-    except (safetensors.SafetensorError, KeyError) as error:
+    except (safetensors.SafetensorError, KeyError, json.JSONDecodeError) as error:
         raise ValueError(
             f"Expected weights made by `locus train` in {path}, got a file without their header"
         ) from error

@@ -135,6 +135,6 @@ def test_a_stale_chapter_is_not_put_into_the_book(source: Path, monkeypatch: pyt
 @pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 def test_headers_of_all_chapters_name_what_exists(path: Path) -> None:
     """Steps, settings and modules; every step that a chapter needs has a hash of its own."""
-    from locus.book.reproduce import chapter_step
+    from locus.book.reproduce import ExecutedChapter
 
-    assert len(chapter_step(locus.open_run("smoke"), path).hash()) == 16
+    assert len(ExecutedChapter(locus.open_run("smoke"), path).hash()) == 16

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import shapely
 import xarray as xr
 
-import locus
-from locus.book.studies.limit_accuracy import convergence, moved
+from locus.book.studies.limit_accuracy import convergence, move_transmitters
 from locus.book.studies.posterior_maps import Task, _nearest, _relative, diagnosis, strongest, worst
+from locus.experiment.case import Case, Transmitters
 from locus.score.method import MethodOptions
 from locus.score.weight_files import make_method
+from locus.settings.config import Config
 from locus.settings.profiles import load_config
 
 THRESHOLD = -20.0
@@ -34,9 +34,11 @@ def task(observed: xr.Dataset, truth: xr.Dataset, guess: xr.Dataset) -> Task:
     paths = xr.concat([truth, guess], "candidate").assign_coords(
         x=("candidate", [1.0, 4.0]), y=("candidate", [2.0, 6.0])
     )
-    snapshots = xr.Dataset({"truth": ("snapshot", [0])})
-    layout, pose = locus.Layout(shapely.box(0, 0, 10, 10)), locus.Pose(5.0, 5.0, 0.0)
-    return Task(layout, pose, paths, snapshots, observed.expand_dims("snapshot"), {})
+    case = Case(Config(), "eval_random", 0, traced=paths)
+    made = {"observed": observed.expand_dims("snapshot")}
+    made["transmitters"] = Transmitters(np.array([[1.0, 2.0]]), np.array([0]), truth.expand_dims("snapshot"), [])
+    case.__dict__.update(made)
+    return Task(case, {})
 
 
 def test_worst_row_is_found_among_the_first() -> None:
@@ -90,7 +92,7 @@ def test_limit_checks_on_one_room() -> None:
     assert loss.dims == ("num_bins",)
     assert loss[1] == pytest.approx(float(loss[2]), abs=1e-4)
     scorer = make_method("locus_dt", MethodOptions())
-    found = moved(config, scorer, 2, (0.0, 0.02), np.random.default_rng(0), num_candidates=20)
+    found = move_transmitters(config, scorer, 2, (0.0, 0.02), num_candidates=20)
     assert found.method.values.tolist() == ["locus_dt", "phase_blind", "bayes"]
     assert found.attrs["num_candidates"] == 20
     assert int(found.num_snapshots[0]) == 6

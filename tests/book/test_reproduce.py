@@ -18,10 +18,11 @@ import pytest
 import locus
 from locus.book import reproduce, runs
 from locus.cli import main
-from locus.experiment import steps, witness
-from locus.experiment.evaluation import Rows
+from locus.experiment import artifact, inventory, witness
 from locus.experiment.journal import StoreError, exclusive
+from locus.experiment.libraries import Observations
 from locus.experiment.other_twin import OtherTwin
+from locus.experiment.rows import Rows
 from locus.experiment.table import TITLES, Table
 from locus.receiver import fit, observation
 from locus.room.materials import permittivity
@@ -112,7 +113,7 @@ def run(**changes: object) -> locus.Run:
 
 def due(one: locus.Run) -> list[str]:
     kept = [step for step in reproduce.all_steps(one) if not step.is_store]
-    return [step.name for step in steps.due(kept)]
+    return [step.name for step in artifact.due(kept)]
 
 
 def test_a_finished_run_is_fresh_throughout_and_writes_nothing(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,7 +168,7 @@ def test_evaluate_says_what_it_makes_first(copy: Path, capsys: pytest.CaptureFix
     command += [f"--set={name}={value}" for name, value in TINY.items()]
     assert main([*command, "--method", "gauss_cart"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    expected = ["candidates/train", "observations/train", "models/gauss_cart", "results/gauss_cart_test"]
+    expected = ["candidates/train", "observations/train", "models/gauss_cart", "results/test.gauss_cart"]
     assert [line.partition(": to make, about ")[0] for line in lines[:4]] == expected
     assert lines[4].startswith("fresh: 4 steps to make, about ")
     assert [line.split()[0] for line in lines[-2:]] == ["test", "gauss_cart"]
@@ -175,7 +176,7 @@ def test_evaluate_says_what_it_makes_first(copy: Path, capsys: pytest.CaptureFix
     assert main([*command, "--method", "gauss_cart"]) == 0
     assert "to make" not in capsys.readouterr().out
     whole = locus.open_run("smoke", TINY, "fresh")
-    left = steps.due([steps.rows_step(whole, "test")])
+    left = artifact.due([Rows(whole, "test")])
     assert [step.name for step in left] == [
         *("models/locus_dt", "models/gauss_polar", "models/gmm_cart"),
         "results/test",
@@ -210,7 +211,7 @@ class TestRemove:
         monkeypatch.undo()
         _enter(monkeypatch, copy)
         assert len(list(runs.list_runs())) == 1, "the header alone"
-        assert not steps.Observations(run(), "train").adopt()
+        assert not Observations(run(), "train").adopt()
 
     @pytest.mark.parametrize("name", ["../data/tiny", "..", ".", "/", "a/b", ".removed", ""])
     def test_paths_are_refused(self, copy: Path, name: str) -> None:
@@ -224,7 +225,7 @@ class TestRemove:
             runs.remove_run("sweeps")
 
     def test_a_run_under_construction_is_refused(self, copy: Path) -> None:
-        store = steps.Observations(run(), "train")
+        store = Observations(run(), "train")
         with exclusive(store.path), pytest.raises(StoreError, match=rf"held by process {os.getpid()}"):
             runs.remove_run("tiny")
         assert due(run()) == []
@@ -280,6 +281,54 @@ def test_results_stand_although_their_stores_are_gone(copy: Path) -> None:
     assert due(run()) == []
     (copy / "data" / "tiny" / "models" / "gmm_cart.safetensors").unlink()
     assert due(run()) == ["candidates/train", "observations/train", "models/gmm_cart"]
+
+
+class TestDamage:
+    @pytest.mark.parametrize("name", ["results/table.nc", "results/random/bayes.nc", "models/locus_dt.safetensors"])
+    def test_every_flipped_bit_makes_its_file_due(self, copy: Path, name: str) -> None:
+        victim = copy / "data" / "tiny" / name
+        (owner,) = [one for one in inventory.kept(run()) if victim in one.files]
+        good = victim.read_bytes()
+        assert owner.fresh()
+        for bit in np.random.default_rng(0).integers(8 * len(good), size=100):
+            damaged = bytearray(good)
+            damaged[bit // 8] ^= 1 << (bit % 8)
+            victim.write_bytes(damaged)
+            assert owner.damaged() == [victim.name]
+            assert not owner.fresh()
+
+    @pytest.mark.parametrize("name", ["results/test/locus_dt.nc", "results/witness.nc", "models/gmm_cart.safetensors"])
+    def test_what_was_cut_short_counts_as_absent(self, copy: Path, name: str) -> None:
+        victim = copy / "data" / "tiny" / name
+        (owner,) = [one for one in inventory.kept(run()) if victim in one.files]
+        good = victim.read_bytes()
+        victim.write_bytes(good[: len(good) // 2])
+        assert due(run()) == [owner.name]
+        reproduce.reproduce(run(), num_workers=2)
+        assert due(run()) == []
+
+    def test_lost_checksums_make_a_folder_due(self, copy: Path) -> None:
+        (copy / "data" / "tiny" / "results" / "test" / "SHA256SUMS").unlink()
+        assert due(run()) == ["results/test"]
+
+    @pytest.mark.parametrize("content", ["", "{", "[]", '{"steps": 1}', "\udcff"])
+    def test_a_damaged_report_is_begun_anew(self, copy: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
+        (copy / "data" / "tiny" / "report.json").write_text(content, errors="surrogateescape")
+        assert main(["runs"]) == 0
+        assert " 14 of 14 steps " in capsys.readouterr().out
+        reproduce.reproduce(run(), "01", force=True)
+        assert _report(copy)["steps"]["notebooks/01_room"]["state"] == "computed"
+
+    @pytest.mark.parametrize("content", ["", "config: {", "config", "- 1", "profile: smoke", "\udcff"])
+    def test_a_damaged_run_is_named_and_can_be_removed(
+        self, copy: Path, content: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (copy / "data" / "tiny" / "run.yml").write_text(content, errors="surrogateescape")
+        assert main(["runs"]) == 0
+        (line,) = capsys.readouterr().out.splitlines()[1:]
+        assert line.startswith("tiny ")
+        assert "Expected settings in run.yml of run 'tiny', got a damaged file" in line
+        assert main(["runs", "--remove", "tiny"]) == 0
 
 
 def test_an_interrupted_run_goes_on_where_it_was(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

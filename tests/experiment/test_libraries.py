@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +11,12 @@ from typing import NoReturn
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import locus
 from locus.cli import main
-from locus.experiment import store
-from locus.experiment.case import draw, make_snapshots, trace_group
+from locus.experiment import cluster, store
+from locus.experiment.case import Case
 from locus.experiment.journal import Journal, StoreError, exclusive
 from locus.experiment.libraries import Library, Observations
 
@@ -27,7 +29,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(folder))
-        store.build([Library(locus.open_run("smoke", CHANGES), "train")], num_workers=2)
+        build(Library(locus.open_run("smoke", CHANGES), "train"))
     return folder
 
 
@@ -39,6 +41,11 @@ def copy(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Librar
     return Library(locus.open_run("smoke", CHANGES), "train")
 
 
+def build(store: Library | Observations) -> None:
+    with cluster.connect(2) as client:
+        store.build(lambda: client)
+
+
 def nobody() -> NoReturn:
     raise AssertionError("no worker should be asked for")
 
@@ -47,7 +54,7 @@ def test_store_holds_each_group_as_it_is_made_alone(copy: Library) -> None:
     data = copy.open()
     assert dict(data.sizes) == {"group": 5, "candidate": 50, "path": 16}
     for index in range(5):
-        alone, stored = trace_group(copy.run.config, "train", index), data.isel(group=index).compute()
+        alone, stored = Case(copy.run.config, "train", index).paths, data.isel(group=index).compute()
         for name in alone.variables:
             np.testing.assert_array_equal(stored[name].values, alone[name].values)
             assert stored[name].dtype == alone[name].dtype
@@ -56,8 +63,8 @@ def test_store_holds_each_group_as_it_is_made_alone(copy: Library) -> None:
 def test_stored_precision_is_enough(copy: Library) -> None:
     """Rounding to what is stored moves a path by less than a microradian and a hundredth of a millidecibel."""
     config = copy.run.config
-    exact = locus.make_twin("image", config.radio, config.twin).trace(*draw(config, "train", 0))
-    stored = trace_group(config, "train", 0)
+    exact = Case(config, "train", 0, locus.make_twin("image", config.radio, config.twin)).paths
+    stored = Case(config, "train", 0).paths
     assert float(abs(stored.aoa - exact.aoa).max()) < 1e-6
     assert float(abs(stored.delay - exact.delay).max()) == 0
     assert float(abs(stored.snr_db - exact.snr_db).where(exact.valid).max()) < 1e-4
@@ -68,13 +75,13 @@ def test_store_is_lazy_labelled_and_says_how_it_was_made(copy: Library) -> None:
     assert all(variable.chunks is not None for variable in data.data_vars.values())
     assert all({"units", "long_name"} <= variable.attrs.keys() for variable in data.variables.values())
     assert all(variable.dtype.kind in "fcib" for variable in data.variables.values())  # no strings, no objects
-    assert data.attrs["recipe"]["seed"] == 0
-    assert data.attrs["recipe"]["backend"] == "image"
+    assert data.attrs["recipe"]["paths"]["seed"] == 0
+    assert data.attrs["recipe"]["paths"]["backend"] == "image"
     assert data.attrs["config"] == copy.run.config.to_dict()
     assert data.attrs["versions"]["sionna-rt"] == "2.2.0"
     assert data.attrs["hash"] == copy.hash()
     sionna = Library(locus.open_run("smoke", {"twin.train": "sionna"}), "train").recipe()
-    assert {"num_rays", "table_size"} <= sionna["twin"].keys()  # what Sionna's results depend on
+    assert {"num_rays", "table_size"} <= sionna["paths"]["twin"].keys()  # what Sionna's results depend on
 
 
 def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Library) -> None:
@@ -97,7 +104,7 @@ def test_a_finished_store_is_not_computed_again(copy: Library, capsys: pytest.Ca
 
 def test_a_missing_or_unfinished_store_says_how_to_go_on(copy: Library) -> None:
     lines = Journal(copy.path).path.read_text().splitlines(keepends=True)
-    Journal(copy.path).path.write_text(lines[0] + lines[1][:40])  # as a kill leaves it
+    Journal(copy.path).path.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill leaves it
     assert len(copy.todo()) == 2
     with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` goes on"):
         copy.open()
@@ -114,7 +121,7 @@ def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, caps
     content = bytearray(victim.read_bytes())
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
-    store.build([copy], num_workers=1)
+    copy.build()
     assert "candidates of train: block 1 is damaged (gain/c/1/0/0); it is made again" in capsys.readouterr().out
     for path, (expected, stamp) in files.items():
         assert path.read_bytes() == expected
@@ -123,11 +130,75 @@ def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, caps
     assert copy.todo() == []
 
 
+@pytest.mark.parametrize("name", ["zarr.json", "delay/zarr.json"])
+def test_damaged_metadata_is_found_named_and_written_again(
+    copy: Library, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """An array whose byte order was changed would give other numbers."""
+    before = copy.open().compute()
+    victim = copy.path / name
+    victim.write_text(victim.read_text().replace("little", "big") if "/" in name else "{")
+    assert not copy.fresh()
+    with pytest.raises(StoreError, match=rf"Expected train\.zarr .* got {name} damaged; `locus build train` mends it"):
+        copy.open()
+    copy.build(nobody)
+    assert f"candidates of train: {name} is damaged; it is written again" in capsys.readouterr().out
+    assert copy.fresh()
+    xr.testing.assert_identical(copy.open().compute(), before)
+
+
+def test_a_damaged_line_of_the_journal_costs_its_block_alone(copy: Library) -> None:
+    """Whichever bit flips in whichever line of a block, that block alone is made again."""
+    path = Journal(copy.path).path
+    text = path.read_bytes()
+    start = text.index(b"\n") + 1
+    second = text.index(b"\n", start) + 1
+    (block,) = re.findall(rb'"block": (\d)', text[start:second])
+    for position in np.random.default_rng(0).integers(start, second - 1, size=40):
+        damaged = bytearray(text)
+        damaged[position] ^= 1 << int(position % 7)
+        path.write_bytes(damaged)
+        assert copy.todo() == [int(block)]
+
+
+def test_a_lost_journal_makes_a_store_anew(copy: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    Journal(copy.path).path.unlink()
+    assert not copy.fresh()
+    copy.make()
+    assert "its journal is missing or damaged" in capsys.readouterr().out
+    assert copy.fresh()
+
+
+class TestAdopt:
+    @pytest.fixture
+    def other(self, copy: Library) -> Library:
+        """The same library in another run, not there yet."""
+        return Library(locus.open_run("smoke", CHANGES, "other"), "train")
+
+    def test_a_store_is_copied_so_that_damage_in_one_run_is_not_damage_in_the_other(
+        self, copy: Library, other: Library
+    ) -> None:
+        assert other.adopt()
+        assert other.fresh()
+        (copy.path / "gain/c/1/0/0").write_bytes(b"damaged")
+        assert other.fresh()
+        assert copy.todo() == [1]
+
+    @pytest.mark.parametrize("name", ["gain/c/1/0/0", "gain/zarr.json"])
+    def test_a_damaged_store_is_not_copied(
+        self, copy: Library, other: Library, name: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (copy.path / name).write_bytes(b"damaged")
+        assert not other.adopt()
+        assert capsys.readouterr().out == f"{copy.run.name}/candidates/train is damaged, and is not copied\n"
+        assert not other.path.exists()
+
+
 def test_half_written_files_are_cleared_away(copy: Library) -> None:
     scratch = copy.path / "gain/c/1/0/0.abc.partial"
     scratch.write_bytes(b"half")
     (copy.path / "gain/c/1/0/0").unlink()
-    store.build([copy], num_workers=1)
+    copy.build()
     assert not scratch.exists()
     assert (copy.path / "gain/c/1/0/0").exists()
 
@@ -188,7 +259,7 @@ def observed(built: Path) -> Path:
     """The same data folder with the observations of its library."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(built))
-        store.build([Observations(locus.open_run("smoke", CHANGES), "train")], num_workers=2)
+        build(Observations(locus.open_run("smoke", CHANGES), "train"))
     return built
 
 
@@ -204,8 +275,8 @@ def test_a_snapshot_can_be_made_again_alone_with_the_same_bits(observations: Obs
     assert dict(stored.sizes) == {"group": 5, "snapshot": 5, "path": 6}
     library = observations.library.open()
     for index in (0, 4):
-        again = make_snapshots(config, "train", index, trace_group(config, "train", index))
-        from_store = make_snapshots(config, "train", index, library.isel(group=index).compute())
+        again = Case(config, "train", index).snapshots
+        from_store = Case(config, "train", index, traced=library.isel(group=index).compute()).snapshots
         np.testing.assert_array_equal(again.iq, from_store.iq)
         np.testing.assert_array_equal(again.truth, stored.truth[index])
         for snapshot in range(5):
@@ -224,8 +295,8 @@ def test_the_true_transmitter_can_be_heard(observations: Observations) -> None:
 
 def test_observations_say_how_they_were_made_and_refuse_other_settings(observations: Observations) -> None:
     data = observations.open()
-    assert data.attrs["recipe"]["estimator"]["num_paths"] == 6
-    assert data.attrs["recipe"]["library"] == observations.library.numbers()
+    assert data.attrs["recipe"]["estimates"]["estimator"]["num_paths"] == 6
+    assert data.attrs["recipe"]["estimates"]["paths"] == observations.library.recipe()["paths"]
     assert all({"units", "long_name"} <= variable.attrs.keys() for variable in data.variables.values())
     other = locus.load_config("smoke", {**CHANGES, "estimator.false_alarm": 0.1})
     with pytest.raises(StoreError, match=r"estimator.false_alarm is 0.3 in the store and 0.1 in the settings"):

@@ -12,7 +12,7 @@ import locus
 from locus.book import chapters, reproduce
 from locus.book.paper import printed
 from locus.book.tables import headline
-from locus.experiment import steps, witness
+from locus.experiment import artifact, witness
 from locus.experiment.run import repository
 from locus.experiment.sensitivity import Sensitivity
 from locus.experiment.table import Table
@@ -28,7 +28,7 @@ def paper(monkeypatch: pytest.MonkeyPatch) -> locus.Run:
 
 
 def _due(run: locus.Run) -> list[str]:
-    return [step.name for step in steps.due(step for step in reproduce.all_steps(run) if not step.is_store)]
+    return [step.name for step in artifact.due(step for step in reproduce.all_steps(run) if not step.is_store)]
 
 
 def test_nothing_is_left_to_compute_and_every_step_says_so(

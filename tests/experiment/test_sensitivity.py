@@ -10,7 +10,7 @@ import pytest
 import locus
 from locus.book import reading_page
 from locus.experiment import cluster, sensitivity
-from locus.experiment.evaluation import EVALUATIONS, Rows
+from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.sensitivity import Sensitivity, Variant, readings, variants
 
 TINY = (
@@ -93,7 +93,7 @@ def test_differences_are_those_of_the_same_groups(small: Path, monkeypatch: pyte
 
 def test_large_stores_are_gone_and_small_results_stay(small: Path) -> None:
     assert not list(small.glob("*/candidates/*.zarr"))
-    assert len(list(small.glob("*/results/*.nc"))) == 2 * 3 + 2 * 1 + 1
+    assert len(list(small.glob("*/results/**/*.nc"))) == 2 * 3 + 2 * 1 + 1
 
 
 def test_what_is_fresh_is_not_made_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

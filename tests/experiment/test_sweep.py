@@ -85,7 +85,7 @@ def test_a_sweep_shares_stores_resumes_and_writes_table_and_figure(
     assert (table.ratio <= table.ratio_high).all()
     np.testing.assert_allclose(table.ratio, -table.loss / np.log(50))
     assert next((tmp_path / "sweeps").glob("*.png")).stat().st_size > 5000
-    results = sorted(tmp_path.glob("*/results/locus_dt_test.nc"))
+    results = sorted(tmp_path.glob("*/results/test/locus_dt.nc"))
     assert len(results) == 4
 
     capsys.readouterr()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import locus
 from locus import Config, Layout, Pose, Twin, TwinOptions
 from locus.experiment.case import draw
-from locus.experiment.twin_agreement import Comparison, compare, compare_on_random_rooms
+from locus.experiment.twin_agreement import Comparison, compare_on_random_rooms, compare_paths
 from locus.settings.config import TwinCheck
 
 
@@ -45,7 +45,7 @@ def test_comparison_sees_what_is_wrong(image: Twin) -> None:
     """The judge is judged: a path removed, one added, one turned, one weakened, one twice."""
     layout, pose, candidates = draw(Config(twin_check=TwinCheck(num_candidates=50)), "check", 0)
     exact = locus.make_twin("image", options=TwinOptions(max_paths=40)).trace(layout, pose, candidates)
-    assert (check := compare(layout, exact, exact)).missing == check.extra == 0
+    assert (check := compare_paths(layout, exact, exact)).missing == check.extra == 0
     assert check.gain_error_db.max() < 1e-12
     row = int(exact.valid.sum("path").argmax("candidate"))
     num = int(exact.valid[row].sum())
@@ -55,19 +55,19 @@ def test_comparison_sees_what_is_wrong(image: Twin) -> None:
         wrong[name][row, path] = value
         return wrong
 
-    removed = compare(layout, changed("valid", 2, False), exact)
+    removed = compare_paths(layout, changed("valid", 2, False), exact)
     assert (removed.missing + removed.missing_at_corner, removed.extra) == (1, 0)
-    turned = compare(layout, changed("aoa", 2, float(exact.aoa[row, 2]) + 0.02), exact)
+    turned = compare_paths(layout, changed("aoa", 2, float(exact.aoa[row, 2]) + 0.02), exact)
     assert (turned.missing + turned.missing_at_corner, turned.extra + turned.extra_at_corner) == (1, 1)
-    weaker = compare(layout, changed("gain", 2, exact.gain[row, 2].item() * 0.5), exact)
+    weaker = compare_paths(layout, changed("gain", 2, exact.gain[row, 2].item() * 0.5), exact)
     assert weaker.gain_error_db.max() == pytest.approx(6.02, abs=0.01)
     twice = exact.copy(deep=True)
     for name in exact.data_vars:
         twice[name][row, num] = exact[name][row, 2].item()
-    doubled = compare(layout, twice, exact)
+    doubled = compare_paths(layout, twice, exact)
     assert (doubled.missing, doubled.extra + doubled.extra_at_corner) == (0, 1)
     with pytest.raises(ValueError, match=r"Expected 'max_paths' above the number of paths, got 3; raise it"):
-        compare(layout, exact.isel(path=slice(3)), exact.isel(path=slice(3)))
+        compare_paths(layout, exact.isel(path=slice(3)), exact.isel(path=slice(3)))
 
 
 @st.composite
@@ -116,6 +116,6 @@ def test_twins_agree_in_any_simple_polygon(child: ProcessPoolExecutor, layout: L
     rng = np.random.default_rng(seed)
     pose, candidates = Pose.random(layout, rng), layout.sample(10, rng)
     exact = locus.make_twin("image", options=replace(OPTIONS, num_rays=2)).trace(layout, pose, candidates)
-    check = compare(layout, child.submit(trace_with_sionna, layout, pose, candidates).result(), exact)
+    check = compare_paths(layout, child.submit(trace_with_sionna, layout, pose, candidates).result(), exact)
     assert (check.missing, check.extra) == (0, 0)
     assert_accurate(check)

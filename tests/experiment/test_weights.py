@@ -11,10 +11,12 @@ import torch
 
 import locus
 from locus.cli import main
-from locus.experiment import report, steps
-from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment import report
+from locus.experiment.artifact import due, make_all
+from locus.experiment.case import Case
 from locus.experiment.weights import Weights
 from locus.score import weight_files
+from locus.settings.checksums import DamagedError
 
 SMALL = {"training.num_layouts": 20, "training.num_test_layouts": 3, "training.num_epochs": 3}
 SETTINGS = [f"--set={name}={value}" for name, value in SMALL.items()]
@@ -62,8 +64,8 @@ def test_the_command_notes_what_it_made(run: locus.Run) -> None:
 
 @pytest.mark.parametrize("name", weight_files.METHODS)
 def test_loaded_weights_give_posteriors(run: locus.Run, name: str) -> None:
-    paths = trace_group(run.config, "test", 0)
-    observed = locus.estimate(make_snapshots(run.config, "test", 0, paths), run.config.estimator)
+    case = Case(run.config, "test", 0)
+    paths, observed = case.paths, case.observed
     scorer = locus.load_scorer(run.name, name)
     posterior = scorer.posterior(paths, observed)
     np.testing.assert_allclose(posterior.sum("candidate"), 1)
@@ -106,9 +108,29 @@ def test_training_again_gives_the_same_weights(run: locus.Run) -> None:
     before, _ = weight_files.read_tensors(Weights(run, "locus_dt").path)
     Weights(run, "locus_dt").path.unlink()
     assert not Weights(run, "locus_dt").fresh()
-    steps.make([steps.weights_step(run, "locus_dt")])
+    Weights(run, "locus_dt").make()
     after, _ = weight_files.read_tensors(Weights(run, "locus_dt").path)
     assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_every_flipped_bit_is_found_and_its_file_alone_is_made_again(
+    run: locus.Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = Weights(run, "gmm_cart")
+    victim = weights.path_of("plain")
+    good = victim.read_bytes()
+    for bit in np.random.default_rng(0).integers(8 * len(good), size=200):
+        damaged = bytearray(good)
+        damaged[bit // 8] ^= 1 << (bit % 8)
+        victim.write_bytes(damaged)
+        assert not weights.fresh()
+        with pytest.raises(DamagedError, match=r"gmm_cart\.plain\.safetensors as it was written, got other bytes"):
+            locus.load_scorer(run.name, "gmm_cart.plain")
+    stamp = weights.path_of("turned").stat().st_mtime_ns
+    make_all(due([weights]))
+    assert "models/gmm_cart: gmm_cart.plain.safetensors is damaged; it is made again" in capsys.readouterr().out
+    assert victim.read_bytes() == good
+    assert weights.path_of("turned").stat().st_mtime_ns == stamp
 
 
 def test_fresh_weights_are_not_trained_again(run: locus.Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,9 @@ import xarray as xr
 
 import locus
 from locus.book.figures import error_figures
-from locus.experiment import evaluation, steps, wrong_twin
+from locus.experiment import wrong_twin
+from locus.experiment.artifact import due, make_all
+from locus.experiment.rows import evaluate_group
 from locus.experiment.weights import Weights
 from locus.experiment.wrong_twin import Condition, Robustness, conditions
 from locus.judge.credible import CREDIBLE_MASS
@@ -32,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("LOCUS_DATA", str(folder))
         run = locus.open_run("smoke", SMALL)
         run.save()
-        steps.make([steps.robustness_step(run)], num_workers=2)
+        make_all(due([Robustness(run)]), num_workers=2)
     return folder
 
 
@@ -51,7 +53,7 @@ def test_without_an_error_rows_are_those_of_the_evaluation(run: locus.Run) -> No
     rows = Robustness(run).open()
     config = replace(run.config, twin=replace(run.config.twin, evaluation="image"))
     scorers = {name: locus.load_scorer(run.name, name) for name in ("locus_dt", "gmm_cart")}
-    parts = [evaluation.evaluate_group(config, "eval_random", index, scorers) for index in range(2)]
+    parts = [evaluate_group(config, index, "eval_random", scorers) for index in range(2)]
     plain = xr.concat(parts, "snapshot").sel(evaluation="random")
     exact = of_kind(rows, "none").isel(condition=0).sel({"method": ["locus_dt", "gmm_cart"]})
     np.testing.assert_allclose(exact.log_posterior, plain.log_posterior, atol=1e-5)

@@ -15,7 +15,7 @@ import xarray as xr
 
 import locus
 from locus import Config, Layout, Pose, TwinOptions, explorer
-from locus.experiment.twin_agreement import compare
+from locus.experiment.twin_agreement import compare_paths
 from locus.receiver.observation import _receive
 from locus.room.layout import away_from
 from locus.score import limits
@@ -138,7 +138,7 @@ def test_paths_are_the_same_set_with_the_same_gains(both: Both) -> None:
         twin = ImageTwin(CONFIG.radio, TwinOptions(max_depth=scene.depth, max_paths=WIDE))
         candidates = np.column_stack([scene.wide.x, scene.wide.y])
         found = twin._label(scene.pose, candidates, as_arrays(page["paths"]))
-        one = compare(scene.layout, found, scene.wide)
+        one = compare_paths(scene.layout, found, scene.wide)
         total = one if total is None else total + one
     assert total is not None
     assert total.num_paths > 5000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -16,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from patience import patience
+
+from locus.experiment.journal import Journal
 
 LOCUS = Path(sys.executable).with_name("locus")
 # Forty blocks of one group each
@@ -58,7 +59,7 @@ def contents(data: Path) -> dict[str, bytes]:
 
 
 def finished_blocks(data: Path) -> int:
-    return sum(path.read_text().count("\n") for path in data.glob("*/candidates/*.journal"))
+    return sum(path.read_text().count('"block"') for path in data.glob("*/candidates/*.journal"))
 
 
 def wait_for_blocks(data: Path, count: int, process: subprocess.Popen[bytes]) -> None:
@@ -113,8 +114,8 @@ def test_killed_in_the_middle_it_computes_only_what_was_unfinished(
         wait_for_blocks(tmp_path, 5, process)
         process.send_signal(signal.SIGKILL)
     (journal,) = tmp_path.glob("*/candidates/train.journal")
-    kept = [line for line in journal.read_text().splitlines() if line.endswith("}}")]
-    names = {name for line in kept for name in json.loads(line)["files"]}
+    kept = Journal(journal.with_suffix(".zarr")).finished()
+    names = {name for files in kept.values() for name in files}
     stamps = {name: chunks(tmp_path)[name].stat().st_mtime_ns for name in names}
     assert 5 <= len(kept) < 40
     finish(IMAGE, tmp_path)

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 import locus
 from locus.book import reproduce
 from locus.book.chapters import BATCH_LEAVES_OUT, chapters
-from locus.experiment import steps
+from locus.experiment.artifact import due, make_all
 
 mpl.use("Agg")
 
@@ -30,7 +30,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
         patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
         run = locus.open_run("smoke", {"twin.evaluation": "image"}, "interactive")
         run.save()
-        steps.make([need for source in chapters() for need in reproduce.chapter_step(run, source).needs])
+        make_all(due(need for source in chapters() for need in reproduce.ExecutedChapter(run, source).needs))
         yield run.name
 
 

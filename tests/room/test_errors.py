@@ -12,8 +12,7 @@ import shapely
 import xarray as xr
 
 import locus
-from locus.experiment import case
-from locus.experiment.case import trace, trace_group
+from locus.experiment.case import Case, trace_possible
 from locus.experiment.journal import StoreError
 from locus.experiment.libraries import Library, WrongLibrary, trace_wrong_group, training_errors
 from locus.room.errors import believed
@@ -23,7 +22,8 @@ TWIN = locus.make_twin("image", CONFIG.radio, CONFIG.twin)
 
 
 def scene(index: int = 0) -> tuple[locus.Layout, locus.Pose, np.ndarray]:
-    return case.draw(CONFIG, "eval_random", index)
+    case = Case(CONFIG, "eval_random", index)
+    return case.layout, case.pose, case.candidates
 
 
 @pytest.mark.parametrize("kind", [None, "obstacles", "walls", "missing", "position", "heading"])
@@ -33,7 +33,7 @@ def test_no_error_is_no_change(kind: str | None) -> None:
     assert place == pose
     assert wrong.room.equals(layout.room)
     assert all(a.equals(b) for a, b in zip(wrong.obstacles, layout.obstacles, strict=True))
-    xr.testing.assert_identical(trace(TWIN, wrong, place, candidates), TWIN.trace(layout, pose, candidates))
+    xr.testing.assert_identical(trace_possible(TWIN, wrong, place, candidates), TWIN.trace(layout, pose, candidates))
 
 
 @pytest.mark.parametrize("index", range(20))
@@ -76,7 +76,7 @@ def test_a_turned_receiver_expects_all_angles_turned_the_other_way() -> None:
     uncut = locus.make_twin("image", CONFIG.radio, replace(CONFIG.twin, max_paths=100))  # strengths depend on it, too
     exact = uncut.trace(layout, pose, candidates)
     _, place = believed(layout, pose, {"heading": 0.2}, np.random.default_rng(0))
-    turned = trace(uncut, layout, place, candidates)
+    turned = trace_possible(uncut, layout, place, candidates)
     turn = place.heading - pose.heading
     for index in range(len(candidates)):
         before, after = (one.isel(candidate=index).sortby("delay") for one in (exact, turned))
@@ -88,7 +88,7 @@ def test_a_turned_receiver_expects_all_angles_turned_the_other_way() -> None:
 def test_a_candidate_inside_a_wall_of_the_twin_has_no_path() -> None:
     layout, pose, candidates = scene()
     wrong = locus.Layout(layout.room, (shapely.box(*(candidates[3] - 0.2), *(candidates[3] + 0.2)),))
-    paths = trace(TWIN, wrong, pose, candidates)
+    paths = trace_possible(TWIN, wrong, pose, candidates)
     assert not paths.valid.isel(candidate=3).any()
     assert (paths.order.isel(candidate=3) == -1).all()
     assert (paths.snr_db.isel(candidate=3) == -np.inf).all()
@@ -116,7 +116,7 @@ def test_errors_that_make_no_sense_are_named(errors: dict[str, float], message: 
 
 
 def test_training_rooms_are_the_same_and_their_twins_are_not() -> None:
-    exact, wrong = trace_group(CONFIG, "train", 1), trace_wrong_group(CONFIG, 1)
+    exact, wrong = Case(CONFIG, "train", 1).paths, trace_wrong_group(CONFIG, 1)
     for axis in ("x", "y"):
         np.testing.assert_array_equal(exact[axis], wrong[axis])
     assert not np.allclose(exact.aoa, wrong.aoa)

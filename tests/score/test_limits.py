@@ -12,7 +12,7 @@ import torch
 import xarray as xr
 
 from locus import Radio, load_config, observe
-from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.case import Case
 from locus.score import limits as module
 from locus.score.limits import bayes, phase_blind
 from locus.twin.antenna import array_response
@@ -123,8 +123,8 @@ def plainly(limit: object, paths: xr.Dataset, snapshots: xr.Dataset, num_bins: i
 def real() -> tuple[xr.Dataset, xr.Dataset]:
     """A traced group of the paper's radio: its snapshots go from noise alone to a very strong signal."""
     config = load_config("quick", {"training.num_candidates": 200})
-    paths = trace_group(config, "test", 1)
-    return paths, make_snapshots(config, "test", 1, paths)
+    case = Case(config, "test", 1)
+    return case.paths, case.snapshots
 
 
 @WINDOWS

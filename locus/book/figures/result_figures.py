@@ -37,8 +37,8 @@ def tasks_figure(tasks: Sequence[Task], num_snapshots: int = 6) -> Figure:
         *shape, figsize=(1.5 * shape[1], 1.62 * shape[0]), layout="constrained", squeeze=False
     )
     for number, (task, row) in enumerate(zip(tasks, panels, strict=True), 1):
-        draw_room(row[0], task.layout)
-        draw_receiver(row[0], task.pose, _SMALL)
+        draw_room(row[0], task.case.layout)
+        draw_receiver(row[0], task.case.pose, _SMALL)
         _bare(row[0], ylabel=f"task {number}")
         for snapshot, axes in enumerate(row[1:]):
             mesh = draw_posterior(axes, task, "locus_dt", snapshot)
@@ -92,9 +92,9 @@ def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: fl
     # Ruled-out candidates are -inf, which would be left white like places that are not free
     shown = task.maps[method].isel(snapshot=snapshot).clip(min=_FLOOR)
     mesh = draw_map(axes, shown, cmap=_COLOUR_MAP, vmin=_FLOOR, vmax=0)
-    axes.fill(*task.layout.room.exterior.xy, color="0.85", zorder=0)  # too close to a wall to be free
-    draw_room(axes, task.layout)
-    draw_receiver(axes, task.pose, scale)
+    axes.fill(*task.case.layout.room.exterior.xy, color="0.85", zorder=0)  # too close to a wall to be free
+    draw_room(axes, task.case.layout)
+    draw_receiver(axes, task.case.pose, scale)
     draw_transmitter(axes, *task.true_position(snapshot), scale)
     return mesh
 
@@ -176,11 +176,11 @@ def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: 
         1, 2, figsize=(9.0, 4.3), layout="constrained", gridspec_kw={"width_ratios": [1.35, 1]}
     )
     mesh = draw_posterior(plan, task, "locus_dt", snapshot, scale=0.9)
-    guess = task.paths.isel(candidate=most_probable)
+    guess = task.case.paths.isel(candidate=most_probable)
     plan.plot(float(guess.x), float(guess.y), "P", markersize=11, color="white", markeredgecolor="black", zorder=8)
     figure.colorbar(mesh, ax=plan, label="relative log posterior [nat]", extend="min", shrink=0.85)
-    truth = task.paths.isel(candidate=int(task.snapshots.truth[snapshot]))
-    observed = task.observed.isel(snapshot=snapshot)
+    truth = task.case.paths.isel(candidate=int(task.case.truth[snapshot]))
+    observed = task.case.observed.isel(snapshot=snapshot)
     sets: tuple[tuple[xr.Dataset, str, dict[str, Any]], ...] = (
         (observed, "observed", {"color": "black", "marker": "x", "markersize": 8, "markeredgewidth": 2}),
         (truth, "twin, truth (star)", {"color": "#D00000", "marker": "o", "fillstyle": "none", "markersize": 8}),

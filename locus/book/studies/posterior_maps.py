@@ -12,13 +12,12 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from locus.experiment import case
-from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment import splits
+from locus.experiment.case import Case
 from locus.experiment.run import Run
 from locus.experiment.weights import trained
-from locus.receiver import estimator
-from locus.room.layout import Layout, Pose, away_from
-from locus.score import limits
+from locus.room.layout import away_from
+from locus.score.limits import LIMITS
 from locus.settings.config import Config
 from locus.twin import Twin, make_twin
 
@@ -31,26 +30,19 @@ SPLIT = "eval_random"
 class Task(NamedTuple):
     """One group, some of its snapshots, and maps of them."""
 
-    layout: Layout
-    pose: Pose
-    paths: xr.Dataset
-    """Traced paths of the group's candidates, (candidate, path)."""
-    snapshots: xr.Dataset
-    """IQ and ``truth``, the index of the true candidate, (snapshot)."""
-    observed: xr.Dataset
-    """Estimated paths, (snapshot, path)."""
+    case: Case
     maps: dict[str, xr.DataArray]
     """By method: log posterior over the map's largest [nat], (snapshot, candidate), candidates on a grid."""
 
     @property
     def num_snapshots(self) -> int:
         """Snapshots of the group."""
-        return int(self.snapshots.sizes["snapshot"])
+        return len(self.case.truth)
 
     def true_position(self, snapshot: int) -> tuple[float, float]:
         """Where the transmitter of a snapshot is [m]."""
-        true = self.paths.isel(candidate=int(self.snapshots.truth[snapshot]))
-        return float(true.x), float(true.y)
+        x, y = self.case.transmitters.position[snapshot]
+        return float(x), float(y)
 
 
 def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -> Task:
@@ -59,23 +51,18 @@ def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -
     The methods score every free point of a grid of ``num_points`` per axis, traced here. The Bayes limit has no value
     between candidates, so its map shows at each grid point that of the nearest candidate of the group.
     """
-    config = run.config
-    layout, pose, _ = case.draw(config, SPLIT, index)
-    paths = trace_group(config, SPLIT, index)
-    snapshots = make_snapshots(config, SPLIT, index, paths)
-    observed = estimator.estimate(snapshots, config.estimator)
-    twin = twin or evaluation_twin(config)
-    grid = away_from(pose, layout.grid(num_points))
-    fine = twin.trace(layout, pose, grid)
-    maps = {name: scorer.log_posterior(fine, observed) for name, scorer in trained(run).items()}
-    maps["bayes"] = _nearest(limits.bayes(paths, snapshots), grid)
-    relative = {name: _relative(values) for name, values in maps.items()}
-    return Task(layout, pose, paths, snapshots, observed, relative)
+    case = Case(run.config, SPLIT, index)
+    twin = twin or evaluation_twin(run.config)
+    grid = away_from(case.pose, case.layout.grid(num_points))
+    fine = twin.trace(case.layout, case.pose, grid)
+    maps = {name: scorer.log_posterior(fine, case.observed) for name, scorer in trained(run).items()}
+    maps["bayes"] = _nearest(case.log_posterior(LIMITS["bayes"]), grid)
+    return Task(case, {name: _relative(values) for name, values in maps.items()})
 
 
 def evaluation_twin(config: Config) -> Twin:
     """The twin that traces the evaluation splits."""
-    return make_twin(case.backend(config, SPLIT), config.radio, config.twin)
+    return make_twin(splits.backend(config, SPLIT), config.radio, config.twin)
 
 
 def worst(rows: xr.Dataset, method: str, num_snapshots: int) -> tuple[int, int, int]:
@@ -107,11 +94,11 @@ def _relative(logs: xr.DataArray) -> xr.DataArray:
 
 def strongest(task: Task, snapshot: int, most_probable: int) -> pd.DataFrame:
     """Strongest path of what was observed, of the truth and of another candidate, in units that people read."""
-    truth, there = int(task.snapshots.truth[snapshot]), task.true_position(snapshot)
+    truth, there = int(task.case.truth[snapshot]), task.true_position(snapshot)
     rows = {}
     for name, candidate in (("observed", None), ("truth", truth), ("most probable", most_probable)):
         observed = candidate is None
-        paths = task.observed.isel(snapshot=snapshot) if observed else task.paths.isel(candidate=candidate)
+        paths = task.case.observed.isel(snapshot=snapshot) if observed else task.case.paths.isel(candidate=candidate)
         first = paths.isel(path=0)
         found = bool(first.valid)
         away = np.nan if observed else float(np.hypot(paths.x - there[0], paths.y - there[1]))

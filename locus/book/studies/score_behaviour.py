@@ -13,8 +13,7 @@ import xarray as xr
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from locus.experiment import case
-from locus.experiment.case import make_snapshots, trace_group
+from locus.experiment.case import Case
 from locus.experiment.run import Run
 from locus.judge.credible import smallest_set
 from locus.receiver.estimator import estimate, threshold
@@ -27,10 +26,10 @@ from locus.twin import make_twin
 RECIPE = 1
 
 
-def trace_points(config: Config, split: str, index: int, points: NDArray[np.float64]) -> xr.Dataset:
-    """Paths of other positions (point, 2) in the room of a group, by the image twin; none on top of the receiver."""
-    layout, pose, _ = case.draw(config, split, index)
-    return make_twin("image", config.radio, config.twin).trace(layout, pose, away_from(pose, points))
+def trace_points(case: Case, points: NDArray[np.float64]) -> xr.Dataset:
+    """Paths of other positions (point, 2) in the room of a case, by the image twin; none on top of the receiver."""
+    twin = make_twin("image", case.config.radio, case.config.twin)
+    return twin.trace(case.layout, case.pose, away_from(case.pose, points))
 
 
 def scores(method: Method, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float64]:
@@ -99,17 +98,16 @@ def false_alarm_rows(
     ``threshold_db`` (method).
     """
     options = [replace(config.estimator, false_alarm=rate) for rate in rates]
-    traced = [trace_group(config, split, index) for index in range(num_groups)]
-    taken = [make_snapshots(config, split, index, paths) for index, paths in enumerate(traced)]
-    together = xr.concat(taken, "snapshot", combine_attrs="override")
-    truth, group = together.truth.values, np.repeat(range(num_groups), [one.sizes["snapshot"] for one in taken])
+    cases = [Case(config, split, index) for index in range(num_groups)]
+    together = xr.concat([case.snapshots for case in cases], "snapshot", combine_attrs="override")
+    truth, group = together.truth.values, np.repeat(range(num_groups), [len(case.truth) for case in cases])
     logs, counts = np.empty((2, len(truth), len(rates)))
     for column, option in enumerate(options):
         found = estimate(together, option)
         counts[:, column] = found.valid.sum("path")
-        for index, paths in enumerate(traced):
+        for index, case in enumerate(cases):
             own = np.flatnonzero(group == index)
-            posterior = method.log_posterior(paths, found.isel(snapshot=own)).values
+            posterior = method.log_posterior(case.paths, found.isel(snapshot=own)).values
             logs[own, column] = posterior[range(len(own)), truth[own]]
     dims = ("snapshot", "method")
     rows = xr.Dataset(

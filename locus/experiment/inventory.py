@@ -1,0 +1,21 @@
+"""The inventory of a run: all artifacts that it keeps and chapters open."""
+
+from __future__ import annotations
+
+from locus.experiment.artifact import Artifact
+from locus.experiment.other_twin import OtherTwin
+from locus.experiment.rows import EVALUATIONS, Rows
+from locus.experiment.run import Run
+from locus.experiment.table import Table
+from locus.experiment.weights import Weights
+from locus.experiment.witness import Witness
+from locus.experiment.wrong_twin import Robustness
+from locus.score import weight_files
+
+
+def kept(run: Run) -> list[Artifact]:
+    """Weights and results, in the order in which they are made."""
+    weights = [Weights(run, method) for method in weight_files.METHODS]
+    rows = [Rows(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
+    results = [Table(run), OtherTwin(run), Robustness(run), Witness(run)]
+    return [*weights, Weights(run, "locus_dt", robust=True), *rows, *results]

@@ -1,0 +1,282 @@
+"""Rows: trained methods, limits and held-out groups in; one row a snapshot, in one file a method and evaluation, out.
+
+Group by group: trace, observe, estimate, score with every method that is due, measure. Blocks of groups are finished
+units that are never computed twice; no store of candidates is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from locus.experiment import ingredients, netcdf, splits
+from locus.experiment.artifact import Artifact, Workers, here
+from locus.experiment.case import Case, OffList
+from locus.experiment.group_tasks import over_groups
+from locus.experiment.libraries import estimate_seconds, trace_seconds
+from locus.experiment.run import Run, fingerprint, versions
+from locus.experiment.weights import Weights
+from locus.judge import metrics
+from locus.receiver import estimator
+from locus.score import limits, weight_files
+from locus.score.limits import LIMITS
+from locus.score.method import Scorer
+from locus.settings.checksums import intact
+from locus.settings.config import Config
+
+EVALUATIONS = {"test": "test", "random": "eval_random", "grid": "eval_grid", "grid_offlist": "eval_grid"}
+"""Evaluations and the split that each one uses. Off the list, the transmitter is anywhere in free space."""
+
+_LIMIT_SECONDS = 8e-5  # of both limits, a snapshot and candidate
+
+
+def methods_of(split: str) -> tuple[str, ...]:
+    """All that is evaluated on a split: methods and limits; on ``test`` methods, and each of their encodings."""
+    if split != "test":
+        return (*weight_files.METHODS, *LIMITS)
+    apart = [name for name in weight_files.METHODS if len(weight_files.encodings(name)) > 1]
+    encoded = (f"{name}.{encoding}" for name in apart for encoding in weight_files.encodings(name))
+    return (*weight_files.METHODS, *encoded)
+
+
+def evaluate_group(config: Config, index: int, split: str, scorers: Mapping[str, Scorer]) -> xr.Dataset:
+    """Rows (evaluation, snapshot, method) of one group, with coordinates group, stratum and snr_db.
+
+    On ``eval_grid`` for a transmitter on the list of candidates, and off it.
+    """
+    on_list = Case(config, split, index)
+    rows = [_measure(on_list, scorers)]
+    if split == "eval_grid":
+        rows.append(_measure(on_list.off_list(), scorers))
+    names = [name for name, used in EVALUATIONS.items() if used == split]
+    return xr.concat(rows, xr.DataArray(names, dims="evaluation", name="evaluation"))
+
+
+def _measure(case: Case, scorers: Mapping[str, Scorer]) -> xr.Dataset:
+    """Rows (snapshot, method) of the snapshots of one group."""
+    config, position = case.config, case.transmitters.position
+    rng = splits.tie_rng(config, case.split, case.index, off_list=isinstance(case, OffList))
+    ties = rng.integers(2**63)  # one draw for all methods, so that equal posteriors get equal levels
+    area = case.layout.free_space.area
+    columns = [
+        metrics.measure(case.log_posterior(scorer), case.truth, area, np.random.default_rng(ties), position)
+        for scorer in scorers.values()
+    ]
+    rows = xr.concat(columns, xr.DataArray(list(scorers), dims="method", name="method"))
+    threshold_db = 10 * math.log10(estimator.threshold(config.estimator, config.radio))
+    return rows.transpose("snapshot", "method").assign_coords(
+        group=("snapshot", np.full(len(case.truth), case.index)),
+        stratum=metrics.stratum(case.transmitters.paths, threshold_db),
+        snr_db=metrics.strongest_snr(case.transmitters.paths),
+    )
+
+
+@dataclass(frozen=True)
+class Rows(Artifact):
+    """Rows of all groups of a split of a run: ``results/<evaluation>/<method>.nc``, made block by block."""
+
+    run: Run
+    split: str
+    chosen: tuple[str, ...] = ()
+    """What to evaluate, of :func:`methods_of`; all if empty."""
+
+    def __post_init__(self) -> None:
+        if self.split not in EVALUATIONS.values():
+            raise ValueError(f"Expected 'split' in {sorted(set(EVALUATIONS.values()))}, got {self.split!r}")
+        unknown = [name for name in self.chosen if name not in methods_of(self.split)]
+        if unknown:
+            raise ValueError(f"Expected methods of {list(methods_of(self.split))}, got {unknown}")
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What is evaluated."""
+        return self.chosen or methods_of(self.split)
+
+    @property
+    def evaluations(self) -> list[str]:
+        """Evaluations that this split serves."""
+        return [name for name, split in EVALUATIONS.items() if split == self.split]
+
+    @property
+    def name(self) -> str:
+        """Path below the run's folder: the split, and the methods unless they are all."""
+        return f"results/{'.'.join([self.split, *self.chosen])}"
+
+    @property
+    def needs(self) -> tuple[Artifact, ...]:
+        """The weights of the methods."""
+        names = dict.fromkeys(name.partition(".")[0] for name in self.methods if name not in LIMITS)
+        return tuple(Weights(self.run, name) for name in names)
+
+    @property
+    def files(self) -> list[Path]:
+        """One a method and evaluation."""
+        return [self.path(evaluation, method) for evaluation in self.evaluations for method in self.methods]
+
+    def path(self, evaluation: str, method: str) -> Path:
+        """File of the rows of one method."""
+        return self.run.results / evaluation / f"{method}.nc"
+
+    def recipe(self) -> dict[str, Any]:
+        """All that the rows depend on."""
+        return {
+            "methods": {name: self._recipe_of(name) for name in self.methods},
+            "num_groups": splits.num_groups(self.run.config, self.split),
+        }
+
+    def _recipe_of(self, method: str) -> dict[str, Any]:
+        """All that each row of one method depends on."""
+        scorer = (
+            {"limits": limits.RECIPE}
+            if method in LIMITS
+            else {"weights": Weights(self.run, method.partition(".")[0]).hash(), "method": method}
+        )
+        estimates = ingredients.of_estimates(self.run.config, self.split)
+        return {"estimates": estimates, **scorer, "recipes": {"metrics": metrics.RECIPE}}
+
+    def _hash_of(self, method: str) -> str:
+        """Hash that the files of one method carry."""
+        count = splits.num_groups(self.run.config, self.split)
+        return fingerprint({**self._recipe_of(method), "num_groups": count})
+
+    def seconds(self, num_workers: int) -> float:
+        """About how long it takes on so many workers."""
+        config, split = self.run.config, self.split
+        snapshots, candidates = splits.num_snapshots(config, split), splits.num_candidates(config, split)
+        limit = snapshots * candidates * _LIMIT_SECONDS if set(LIMITS) & set(self._due()) else 0.0
+        group = trace_seconds(config, split) + len(self.evaluations) * (estimate_seconds(config, split) + limit)
+        return splits.num_groups(config, split) * group / num_workers
+
+    def fresh(self) -> bool:
+        """Whether all rows are there, undamaged, and what the settings ask for now."""
+        return not self._due()
+
+    def _due(self) -> list[str]:
+        """Methods of which a file is missing, damaged, or not what would be made now."""
+        return [method for method in self.methods if not self._finished(method)]
+
+    def _finished(self, method: str) -> bool:
+        wanted = self._hash_of(method)
+        return all(netcdf.attributes_of(self.path(name, method)).get("hash") == wanted for name in self.evaluations)
+
+    def open(self, evaluation: str) -> xr.Dataset:
+        """Rows (snapshot, method) of one evaluation."""
+        parts = [netcdf.load(self.path(evaluation, method)) for method in self.methods]
+        dim = xr.DataArray(list(self.methods), dims="method", name="method")
+        joined = xr.concat(parts, dim, combine_attrs="drop_conflicts", coords="minimal", compat="override")
+        return joined.transpose("snapshot", "method")
+
+    def make(self, workers: Workers = here) -> None:
+        """Evaluate the methods that are due, and join their blocks when all are there."""
+        methods = self._due()
+        for method in methods:
+            self._cut(method)
+        todo = {
+            block: [method for method in methods if not self._has_block(method, block)]
+            for block in range(self._num_blocks)
+        }
+        scorers = self._scorers(methods)
+        num_groups = splits.num_groups(self.run.config, self.split)
+        done = sum(len(self._span(block)) for block, missing in todo.items() if not missing)
+        title = f"evaluating {self.name.removeprefix('results/')}"
+        with tqdm(total=num_groups, initial=done, desc=title, unit="group") as bar:
+            for block, missing in todo.items():
+                if missing:
+                    self._evaluate(block, {name: scorers[name] for name in missing}, workers, bar)
+        for method in methods:
+            self._join(method)
+        if not any(self._blocks.glob("*.nc")):
+            shutil.rmtree(self._blocks, ignore_errors=True)
+
+    def _evaluate(self, block: int, scorers: dict[str, Scorer], workers: Workers, bar: tqdm[Any]) -> None:
+        arguments = {"split": self.split, "scorers": scorers}
+        rows = over_groups(
+            evaluate_group, self.run.config, self._span(block), workers(), progress=bar.update, **arguments
+        )
+        for name in scorers:
+            one = rows.sel({"method": name}).reset_coords("method", drop=True)
+            netcdf.save(self._block_path(name, block), one, {"hash": self._block_hash(name, block)})
+
+    def _scorers(self, methods: list[str]) -> dict[str, Scorer]:
+        return {
+            name: LIMITS[name]
+            if name in LIMITS
+            else weight_files.load_method(self.run.models / f"{name}.safetensors")[0]
+            for name in methods
+        }
+
+    def _cut(self, method: str) -> None:
+        """Take blocks from files that were joined before, with fewer groups or with one of them lost since."""
+        paths = [self.path(name, method) for name in self.evaluations]
+        if not all(intact(path) for path in paths):
+            return
+        before = [netcdf.load(path) for path in paths]
+        if any(rows.attrs.get("recipe") != fingerprint(self._recipe_of(method)) for rows in before):
+            return
+        joined = xr.concat(before, xr.DataArray(self.evaluations, dims="evaluation", name="evaluation"))
+        for block in range(self._num_blocks):
+            inside = joined.isel(snapshot=np.isin(joined.group, self._span(block)))
+            if len(np.unique(inside.group)) == len(self._span(block)):
+                netcdf.save(self._block_path(method, block), inside, {"hash": self._block_hash(method, block)})
+
+    def _join(self, method: str) -> None:
+        blocks = [netcdf.load(self._block_path(method, block)) for block in range(self._num_blocks)]
+        rows = xr.concat(blocks, "snapshot")
+        attributes = {
+            "hash": self._hash_of(method),
+            "recipe": fingerprint(self._recipe_of(method)),
+            "method": method,
+            "num_candidates": splits.num_candidates(self.run.config, self.split),
+            "twin": splits.backend(self.run.config, self.split),
+            "versions": json.dumps(versions()),
+        }
+        for name in self.evaluations:
+            one = rows.sel(evaluation=name).reset_coords("evaluation", drop=True)
+            netcdf.save(self.path(name, method), one, attributes)
+        for block in range(self._num_blocks):
+            self._block_path(method, block).unlink(missing_ok=True)
+
+    @property
+    def _num_blocks(self) -> int:
+        return math.ceil(splits.num_groups(self.run.config, self.split) / self.run.config.evaluation.block)
+
+    def _span(self, block: int) -> range:
+        size = self.run.config.evaluation.block
+        return range(block * size, min((block + 1) * size, splits.num_groups(self.run.config, self.split)))
+
+    @property
+    def _blocks(self) -> Path:
+        return self.run.results / "blocks" / self.split
+
+    def _block_path(self, method: str, block: int) -> Path:
+        """File of one finished block, until all are there."""
+        return self._blocks / f"{method}_{block:03d}.nc"
+
+    def _block_hash(self, method: str, block: int) -> str:
+        span = self._span(block)
+        return fingerprint({**self._recipe_of(method), "span": [span.start, span.stop]})
+
+    def _has_block(self, method: str, block: int) -> bool:
+        attributes = netcdf.attributes_of(self._block_path(method, block))
+        return attributes.get("hash") == self._block_hash(method, block)
+
+
+def print_table(title: str, rows: xr.Dataset) -> None:
+    """Print loss, gain and ratio of every method with their intervals."""
+    table = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(0))
+    print(f"{title}: {int(table.num_snapshots)} snapshots, {int(table.num_groups)} layouts")
+    for name in table.method.values:
+        one = table.sel({"method": name})
+        print(
+            f"  {name:20} L {one.loss:7.3f} [{one.loss_low:7.3f}, {one.loss_high:7.3f}]   G {one.gain:7.2f}   "
+            f"R {100 * one.ratio:6.2f} % [{100 * one.ratio_low:6.2f}, {100 * one.ratio_high:6.2f}]"
+        )

@@ -1,0 +1,82 @@
+"""Splits of the experiment: how many groups each has, which twin traces it, and the random numbers of each group.
+
+A group depends on (seed, split, index) alone, so that any one can be made again, in any order, on any machine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from locus.settings.config import Config
+
+# Streams of random numbers. Splits with different streams share no layout; both evaluation splits share theirs.
+_ROOMS = {"train": 0, "test": 1, "eval_random": 2, "eval_grid": 2, "check": 3}
+_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS = 0, 1, 2, 3
+
+SPLITS = ("train", "test", "eval_random", "eval_grid")
+"""Splits of the experiment; ``check`` is for comparing twins."""
+
+
+def check_split(split: str) -> None:
+    """Raise a ValueError unless ``split`` is one of the experiment's."""
+    if split not in SPLITS:
+        raise ValueError(f"Expected 'split' in {list(SPLITS)}, got {split!r}")
+
+
+def num_groups(config: Config, split: str) -> int:
+    """Number of groups of a split."""
+    if split == "check":
+        return config.twin_check.num_layouts
+    check_split(split)
+    if split.startswith("eval"):
+        return config.evaluation.num_layouts
+    return config.training.num_layouts if split == "train" else config.training.num_test_layouts
+
+
+def num_candidates(config: Config, split: str) -> int:
+    """Number of candidates in each group of a split."""
+    if split == "check":
+        return config.twin_check.num_candidates
+    check_split(split)
+    if split == "eval_grid":
+        return config.evaluation.num_grid_candidates
+    return config.evaluation.num_candidates if split == "eval_random" else config.training.num_candidates
+
+
+def num_snapshots(config: Config, split: str) -> int:
+    """Number of snapshots of each group of a split."""
+    check_split(split)
+    return config.evaluation.num_snapshots if split.startswith("eval") else config.training.num_snapshots
+
+
+def backend(config: Config, split: str) -> str:
+    """Name of the twin that traces a split."""
+    return config.twin.evaluation if split.startswith("eval") else config.twin.train
+
+
+def layout_rng(config: Config, split: str, index: int) -> Generator:
+    """Random numbers of the layout and the receiver pose of a group."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _LAYOUT])
+
+
+def candidate_rng(config: Config, split: str, index: int) -> Generator:
+    """Random numbers of the candidates of a group."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _CANDIDATES, split == "eval_grid"])
+
+
+def snapshot_rngs(config: Config, split: str, index: int, *, off_list: bool = False) -> list[Generator]:
+    """Random numbers of each snapshot of a group: its transmitter first, then sync offset, phase and noise."""
+    kind = 2 if off_list else int(split == "eval_grid")
+    stream = [config.seed, _ROOMS[split], index, _SNAPSHOT, kind]
+    return [np.random.default_rng([*stream, snapshot]) for snapshot in range(num_snapshots(config, split))]
+
+
+def error_rng(config: Config, split: str, index: int) -> Generator:
+    """Random numbers of the errors in a wrong twin of a group."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _ERRORS])
+
+
+def tie_rng(config: Config, split: str, index: int, *, off_list: bool = False) -> Generator:
+    """Random numbers that place the truth among equally probable candidates."""
+    return np.random.default_rng([config.seed, SPLITS.index(split), index, int(off_list)])
