@@ -156,9 +156,9 @@ def test_captures_that_are_no_arrays(folder: Path, capfd: pytest.CaptureFixture[
         ("carier: 12.0e+9", "in 'radio.', got radio.carier"),
         ("carrier: fast", "Expected 'radio.carrier' of type float, got 'fast' (str)"),
         ("tx_power_dbm: .nan", "Expected 'radio.tx_power_dbm' in [-500, 500], got nan"),
-        ("- 1", "Expected settings for 'radio', got [1]"),
+        ("- 1", "Expected a mapping of settings for 'radio', got [1]"),
         ("a: [1\nb: }", "Expected a radio in YAML in radio.yml, got what is not"),
-        ("", "Expected settings for 'radio', got None"),
+        ("", "Expected a mapping of settings for 'radio', got None"),
     ],
 )
 def test_bad_radios(text: str, message: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

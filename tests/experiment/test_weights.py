@@ -120,7 +120,7 @@ def test_fresh_weights_are_not_trained_again(run: locus.Run, capsys: pytest.Capt
     ("arguments", "message"),
     [
         (["train", "magic"], "Expected 'method' in"),
-        (["evaluate", "magic"], "Expected evaluations of"),
+        (["evaluate", "magic"], "Expected 'evaluations' in"),
         (["train", "--set", "training.batch=0"], "Expected 'training.batch' in [1, inf), got 0"),
         (
             ["train", "--set", "training.validation_share=0.9"],
