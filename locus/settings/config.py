@@ -285,7 +285,7 @@ class Training:
     num_candidates: int = 500
     """Number of random candidates per layout."""
     num_snapshots: int = 10
-    """Number of snapshots per layout, each from a different true position."""
+    """Number of snapshots per layout, each with an independently drawn true position."""
     num_negatives: int = 128
     """Number of wrong candidates per snapshot and step, resampled at every step; at most all of them."""
     batch: int = 16
@@ -330,7 +330,7 @@ class Evaluation:
     num_grid_candidates: int = 696
     """Number of grid points kept per layout of Eval Grid."""
     num_snapshots: int = 10
-    """Number of snapshots per layout, each from a different true position."""
+    """Number of snapshots per layout, each with an independently drawn true position."""
     block: int = 100
     """Layouts evaluated and saved together: the most that a killed run loses."""
 

@@ -228,7 +228,7 @@ def test_a_run_without_weights_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_a_page_cannot_compute_is_refused(square: Layout) -> None:
     carpet = Layout(square.room, materials=("floorboard",))
-    with pytest.raises(ValueError, match=r"Expected a 'material' that is defined at 12 GHz, got 'floorboard'"):
+    with pytest.raises(ValueError, match=r"Expected a 'material' defined at 12 GHz, got 'floorboard'"):
         locus.explore(carpet)
     with pytest.raises(ValueError, match=r"Expected 'radio\.num_subcarriers' a power of two for the explorer, got 100"):
         explorer.settings(locus.open_run("smoke", {"radio.num_subcarriers": 100}))

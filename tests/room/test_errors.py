@@ -102,8 +102,8 @@ def test_a_candidate_inside_a_wall_of_the_twin_has_no_path() -> None:
 @pytest.mark.parametrize(
     ("errors", "message"),
     [
-        ({"ceiling": 1.0}, r"Expected errors of \['obstacles', .*got 'ceiling'"),
-        ({"position": 500.0}, "leave a room"),
+        ({"ceiling": 1.0}, r"Expected 'errors' in \['obstacles', .*got 'ceiling'"),
+        ({"position": 500.0}, "leave a valid room"),
         ({"missing": 4}, r"Expected 'missing' in \[0, 3\], got 4"),
         ({"walls": -1.0}, r"Expected 'walls' in \[0, inf\), got -1.0"),
         ({"heading": float("nan")}, "Expected 'heading' in"),

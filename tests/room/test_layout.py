@@ -182,8 +182,8 @@ NOT_A_NUMBER = {"type": "Polygon", "coordinates": [[[0, 0], [float("nan"), 0], [
     ("features", "message"),
     [
         (None, r"Expected a GeoJSON FeatureCollection"),
-        ([], r"Expected one feature with role 'room', got 0"),
-        ([feature("room", POLYGON), feature("room", POLYGON)], r"Expected one feature with role 'room', got 2"),
+        ([], r"Expected exactly one feature with role 'room', got 0"),
+        ([feature("room", POLYGON), feature("room", POLYGON)], r"Expected exactly one feature with role 'room', got 2"),
         ([feature(None, POLYGON)], r"Expected 'role' of feature 0 in \['room', 'obstacle'\], got None"),
         ([feature("room", {"type": "Point", "coordinates": [0, 0]})], r"Expected a Polygon in feature 0"),
         (
