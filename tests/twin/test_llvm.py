@@ -84,7 +84,7 @@ def test_no_library_at_all_says_how_to_get_one(unset: Path) -> None:
 
 def test_a_machine_without_libatomic_is_told(unset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm, "_LIBATOMIC", "libatomic.so.0")
-    with pytest.raises(llvm.LLVMError, match=r"linked to, got none; as root 'apt-get install libatomic1'"):
+    with pytest.raises(llvm.LLVMError, match=r"links against, got none; as root 'apt-get install libatomic1'"):
         locus.make_twin("sionna")
 
 
@@ -101,7 +101,7 @@ def test_the_users_choice_is_obeyed_or_refused_but_never_replaced(unset: Path, m
         llvm.require()
     assert os.environ[llvm.VARIABLE] == str(bad)
     monkeypatch.setenv(llvm.VARIABLE, str(unset / "missing.so"))
-    with pytest.raises(llvm.LLVMError, match=r"to be the file of a libLLVM, got .*missing\.so"):
+    with pytest.raises(llvm.LLVMError, match=r"to be the path of a libLLVM, got .*missing\.so"):
         llvm.require()
 
 
@@ -110,7 +110,7 @@ def test_an_abort_in_the_trial_becomes_an_error_here_and_is_remembered(unset: Pa
     (unset / "libLLVM.so").symlink_to(old_library)
     hidden = llvm.Library(unset / "libLLVM.so", None)
     reason = llvm._why_not(hidden)
-    assert "a trial solve ended with code" in reason
+    assert "a test trace exited with code" in reason
     answers = list((unset.parent / "cache" / "locus").iterdir())
     assert len(answers) == 1
     stamp = answers[0].stat().st_mtime_ns
