@@ -214,7 +214,7 @@ GOOD = np.zeros((128, 8), dtype=complex)
 @pytest.mark.parametrize(
     ("iq", "message"),
     [
-        (np.where(np.arange(8) == 3, np.nan, GOOD), r"Expected finite 'iq', got \[0 3\] that is not"),
+        (np.where(np.arange(8) == 3, np.nan, GOOD), r"Expected finite 'iq', got NaN or infinity at index \[0 3\]"),
         (np.where(np.arange(8) == 3, np.inf, GOOD), r"Expected finite 'iq'"),
         (GOOD[:, :7], r"Expected 'iq' of shape \(sample, antenna\) = \(128, 8\).*, got \(128, 7\)"),
         (GOOD.real, r"Expected complex 'iq', got float64"),

@@ -120,5 +120,5 @@ def test_radio_of_the_twin_travels_along(square: locus.Layout, rng: np.random.Ge
 def test_wrong_dimensions_are_named(rng: np.random.Generator) -> None:
     with pytest.raises(ValueError, match=r"Expected 'paths' with dims .* got \('path', 'snapshot'\)"):
         observe(path_set(num_snapshots=3).transpose("path", "snapshot"), [rng] * 3)
-    with pytest.raises(ValueError, match=r"Expected one 'rng' a snapshot, 3, got 1"):
+    with pytest.raises(ValueError, match=r"Expected one 'rng' per snapshot, 3, got 1"):
         observe(path_set(num_snapshots=3), rng)
