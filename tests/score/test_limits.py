@@ -273,7 +273,7 @@ def test_wrong_input_is_named(limit, real) -> None:
         limit(paths.transpose("path", "candidate"), snapshots)
     with pytest.raises(ValueError, match="Expected finite delay"):
         limit(paths.assign(delay=paths.delay * np.nan), snapshots)
-    with pytest.raises(ValueError, match="Expected a candidate with a path in 'paths', got none"):
+    with pytest.raises(ValueError, match="Expected at least one candidate with a path in 'paths', got none"):
         limit(paths.assign(valid=paths.valid & False), snapshots)
     with pytest.raises(ValueError, match=r"Expected 'snapshots' with iq .* got none"):
         limit(paths, snapshots.drop_vars("iq"))
