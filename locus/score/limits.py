@@ -26,8 +26,8 @@ RECIPE = 1
 
 _BATCH = 32, 8  # candidates filtered together, with known and unknown phases: they should fit into the cache
 _SMOOTH = 26.0  # largest exponent whose peak the coarse bins resolve: 8 per subcarrier, 16 with unknown phases
-_REFINED, _KEPT = 8.0, 20.0  # bins within so many nats of a candidate's peak are refined, and count at all
-_HOPELESS = 60.0  # candidates so many nats below the best are not integrated: their highest bin is used
+_REFINED, _KEPT = 8.0, 20.0  # [nat]: bins this close to a candidate's peak are refined; bins farther below are dropped
+_HOPELESS = 60.0  # [nat]: candidates this far below the best are not integrated, their highest bin is used
 
 Receiver = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 

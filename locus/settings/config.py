@@ -1,4 +1,4 @@
-"""Settings as frozen dataclasses; the defaults are the paper's, and :mod:`locus.settings.profiles` overrides some.
+"""Settings as frozen dataclasses; the defaults are the profile ``paper`` (:mod:`locus.settings.profiles`).
 
 Lengths in metres, angles in radians, frequencies in hertz, powers in dBm or dB.
 """
