@@ -49,7 +49,7 @@ def test_changes_from_the_command_line_reach_their_field() -> None:
     ],
 )
 def test_numbers_may_have_an_exponent(setting: str, value: object) -> None:
-    """YAML 1.1 takes most of these for text."""
+    """YAML 1.1 reads most of these as strings."""
     section, name = setting.partition("=")[0].split(".")
     found = getattr(getattr(load_config("quick", parse_changes([setting])), section), name)
     assert found == value

@@ -1,4 +1,4 @@
-"""Settings to be read: none without a meaning, and of what was changed only what was asked for."""
+"""Settings as text: every setting has a meaning, and only requested changes are listed as changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A libLLVM that Dr.Jit cannot use must be a Python error, never an abort."""
+"""A libLLVM that Dr.Jit cannot use raises a Python error and never aborts the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from locus.twin import llvm
 
 @pytest.fixture
 def unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No library chosen yet, none found but in an empty folder, and an empty cache."""
+    """No library chosen, an empty folder as the only search path, and an empty cache."""
     monkeypatch.setenv(llvm.VARIABLE, "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "lib"
@@ -27,7 +27,7 @@ def unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def old_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real libLLVM that makes Dr.Jit abort: one of this machine, or Debian's, unpacked into a folder."""
+    """A real libLLVM that makes Dr.Jit abort: one on this machine, or Debian's, unpacked into a folder."""
     for library in llvm.find():
         if library.major in (14, 15, 16):
             return library.path
@@ -106,7 +106,7 @@ def test_the_users_choice_is_obeyed_or_refused_but_never_replaced(unset: Path, m
 
 
 def test_an_abort_in_the_trial_becomes_an_error_here_and_is_remembered(unset: Path, old_library: Path) -> None:
-    """Under a name that hides its version, a real old library is tried in a child, once, and refused."""
+    """An old library whose name hides its version is probed once, in a child process, and rejected."""
     (unset / "libLLVM.so").symlink_to(old_library)
     hidden = llvm.Library(unset / "libLLVM.so", None)
     reason = llvm._why_not(hidden)
@@ -119,7 +119,7 @@ def test_an_abort_in_the_trial_becomes_an_error_here_and_is_remembered(unset: Pa
 
 
 def test_a_good_library_passes_the_trial(unset: Path, sionna: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library that this test run traces with, under a name that hides its version."""
+    """The library used by this test run, under a name that hides its version."""
     monkeypatch.undo()
     chosen = llvm.require().path
     monkeypatch.setenv("XDG_CACHE_HOME", str(unset.parent / "cache"))
