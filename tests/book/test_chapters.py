@@ -1,4 +1,4 @@
-"""Chapters on made-up sources: parameters arrive, failures are named, nothing of the machine is kept."""
+"""Chapters from synthetic sources: parameters are passed, failures are named, no trace of the machine is kept."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_stale_chapter_is_not_put_into_the_book(source: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 def test_headers_of_all_chapters_name_what_exists(path: Path) -> None:
-    """Steps, settings and modules; every step that a chapter needs has a hash of its own."""
+    """Steps, settings and modules exist, and every step that a chapter needs has its own hash."""
     from locus.book.reproduce import chapter_step
 
     assert len(chapter_step(locus.open_run("smoke"), path).hash()) == 16

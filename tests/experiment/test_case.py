@@ -36,7 +36,7 @@ def test_a_group_depends_on_seed_split_and_index_alone() -> None:
     assert np.array_equal(alone.candidates, again.candidates)
     other = load_config("smoke", {"seed": 1})
     assert not np.array_equal(case.draw(other, "train", 7).layout.walls, alone.layout.walls)
-    # Another number of layouts is the same experiment, longer or shorter.
+    # A different number of layouts only makes the same experiment longer or shorter.
     longer = load_config("smoke", {"training.num_layouts": 5000})
     assert np.array_equal(case.draw(longer, "train", 7).candidates, alone.candidates)
 

@@ -1,4 +1,4 @@
-"""Candidate libraries: what is in them, and what they refuse."""
+"""Candidate libraries: their contents, and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    """A library of one's own, to be damaged."""
+    """A copy of the library that a test may damage."""
     shutil.copytree(built, tmp_path / "data")
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path / "data"))
     return Library(locus.open_run("smoke", CHANGES), "train")
@@ -54,7 +54,7 @@ def test_store_holds_each_group_as_it_is_made_alone(copy: Library) -> None:
 
 
 def test_stored_precision_is_enough(copy: Library) -> None:
-    """Rounding to what is stored moves a path by less than a microradian and a hundredth of a millidecibel."""
+    """Rounding to the stored precision changes a path by less than a microradian and a hundredth of a millidecibel."""
     config = copy.run.config
     exact = locus.make_twin("image", config.radio, config.twin).trace(*draw(config, "train", 0))
     stored = trace_group(config, "train", 0)
@@ -74,7 +74,7 @@ def test_store_is_lazy_labelled_and_says_how_it_was_made(copy: Library) -> None:
     assert data.attrs["versions"]["sionna-rt"] == "2.2.0"
     assert data.attrs["hash"] == copy.hash()
     sionna = Library(locus.open_run("smoke", {"twin.train": "sionna"}), "train").recipe()
-    assert {"num_rays", "table_size"} <= sionna["twin"].keys()  # what Sionna's results depend on
+    assert {"num_rays", "table_size"} <= sionna["twin"].keys()  # Sionna's results depend on them
 
 
 def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Library) -> None:
@@ -84,7 +84,7 @@ def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Librar
         other.open()
     with pytest.raises(StoreError, match=message):
         other.build(nobody)
-    # What the groups do not depend on may change.
+    # Settings that do not affect the groups may change.
     Library(
         locus.Run(copy.run.name, locus.load_config("smoke", {**CHANGES, "twin_check.num_layouts": 9})), "train"
     ).open()
@@ -97,7 +97,7 @@ def test_a_finished_store_is_not_computed_again(copy: Library, capsys: pytest.Ca
 
 def test_a_missing_or_unfinished_store_says_how_to_go_on(copy: Library) -> None:
     lines = Journal(copy.path).path.read_text().splitlines(keepends=True)
-    Journal(copy.path).path.write_text(lines[0] + lines[1][:40])  # as a kill leaves it
+    Journal(copy.path).path.write_text(lines[0] + lines[1][:40])  # as after a kill
     assert len(copy.todo()) == 2
     with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` goes on"):
         copy.open()
@@ -185,7 +185,7 @@ def test_bad_commands_are_named(
 
 @pytest.fixture(scope="module")
 def observed(built: Path) -> Path:
-    """The same data folder with the observations of its library."""
+    """The same data folder, with the library's observations."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(built))
         store.build([Observations(locus.open_run("smoke", CHANGES), "train")], num_workers=2)
@@ -199,7 +199,7 @@ def observations(observed: Path, monkeypatch: pytest.MonkeyPatch) -> Observation
 
 
 def test_a_snapshot_can_be_made_again_alone_with_the_same_bits(observations: Observations) -> None:
-    """IQ is not stored: from the store or traced anew, alone or with others, it is the same, and so is its estimate."""
+    """IQ is not stored: simulated from the store or retraced, alone or in a batch, it and its estimate are the same."""
     config, stored = observations.run.config, observations.open().compute()
     assert dict(stored.sizes) == {"group": 5, "snapshot": 5, "path": 6}
     library = observations.library.open()
@@ -230,7 +230,7 @@ def test_observations_say_how_they_were_made_and_refuse_other_settings(observati
     other = locus.load_config("smoke", {**CHANGES, "estimator.false_alarm": 0.1})
     with pytest.raises(StoreError, match=r"estimator.false_alarm is 0.3 in the store and 0.1 in the settings"):
         Observations(locus.Run(observations.run.name, other), "train").open()
-    # The library does not depend on the estimator, nor on the link budget.
+    # The library depends neither on the estimator nor on the link budget.
     Library(locus.Run(observations.run.name, other), "train").open()
 
 

@@ -1,4 +1,4 @@
-"""The table of results, from rows that are made up."""
+"""The table of results, from synthetic rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASURES = [f"{name}{end}" for name in ("loss", "gain", "ratio") for end in ("",
 
 
 def made_up(evaluation: str, num_candidates: int) -> xr.Dataset:
-    """Rows of all methods, and of one more that the table must leave out."""
+    """Rows of all methods, and of one more that the table must ignore."""
     rng = np.random.default_rng(list(EVALUATIONS).index(evaluation))
     names = ["gmm_cart.plain", *reversed(TITLES)]
     ease = np.linspace(0, 3, len(names))
@@ -36,7 +36,7 @@ def made_up(evaluation: str, num_candidates: int) -> xr.Dataset:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A run with rows of every evaluation that the table reads, as fresh as if they had been computed."""
+    """A run with up-to-date rows of every evaluation that the table reads."""
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
     opened = locus.open_run("smoke")
     for name, split in EVALUATIONS.items():

@@ -1,4 +1,4 @@
-"""Weights on disk: what a file says, what loads, what is refused."""
+"""Weight files: header, loading, and errors."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_fresh_weights_are_not_trained_again(run: locus.Run, capsys: pytest.Capt
         (["train", "--set", "features.snr_range=[30,-30]"], "Expected 'features.snr_range[1]' in (30, inf), got -30.0"),
     ],
 )
-def test_ill_commands_fail_before_any_work(
+def test_bad_commands_fail_before_any_work(
     arguments: list[str],
     message: str,
     tmp_path: Path,
