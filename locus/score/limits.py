@@ -26,8 +26,8 @@ RECIPE = 1
 
 _BATCH = 32, 8  # candidates filtered together, with known and unknown phases: they should fit into the cache
 _SMOOTH = 26.0  # largest exponent whose peak the coarse bins resolve: 8 per subcarrier, 16 with unknown phases
-_REFINED, _KEPT = 8.0, 20.0  # [nat]: bins this close to a candidate's peak are refined; bins farther below are dropped
-_HOPELESS = 60.0  # [nat]: candidates this far below the best are not integrated, their highest bin is used
+_REFINED, _KEPT = 8.0, 20.0  # [nat] below a candidate's peak: bins down to the first are refined, to the second summed
+_HOPELESS = 60.0  # [nat] below the best candidate: beyond it, a candidate's highest bin replaces the integral
 
 Receiver = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -36,16 +36,16 @@ def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, 
     """Log posterior, eq. (2), of a receiver that knows each candidate's signal except for carrier phase and timing.
 
     A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which gives
-    ``I0(2 |s^H D(t)^H y|) exp(-|s|^2)``; the sync offset t numerically. The prior is uniform over candidates with path.
+    ``I0(2 |s^H D(t)^H y|) exp(-|s|^2)``; the offset t numerically. The prior is uniform over the candidates with paths.
 
     Args:
         paths: traced paths (candidate, path) of a group.
         snapshots: Dataset from :func:`locus.observe`, ``iq`` (sample, antenna) or (snapshot, sample, antenna).
         radio: waveform, antennas and link budget; by default the radio stored in ``snapshots``, else the paper's.
-        num_bins: number of bins of the sync offset per pilot period; the result equals the sum over all of them.
+        num_bins: number of sync-offset bins per pilot period; the result equals the sum over all of them.
 
     Returns:
-        Log posterior (candidate) or (snapshot, candidate), normalised over the candidates; -inf for those without path.
+        Log posterior (candidate) or (snapshot, candidate), normalised over candidates; -inf for those without paths.
 
     Raises:
         ValueError: an input has the wrong dimensions or values, or no candidate has a path.

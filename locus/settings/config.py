@@ -287,7 +287,7 @@ class Training:
     num_snapshots: int = 10
     """Number of snapshots per layout, each with an independently drawn true position."""
     num_negatives: int = 128
-    """Number of wrong candidates per snapshot and step, resampled at every step; at most all of them."""
+    """Number of wrong candidates per snapshot and step, resampled at every step; capped at their total number."""
     batch: int = 16
     """Layouts per optimiser step, each with all of its snapshots."""
     num_epochs: int = 100
