@@ -1,21 +1,21 @@
-# Every target sets up what it needs, on a fresh machine. `make help` lists them.
+# Every target installs what it needs, also on a fresh machine. `make help` lists the targets.
 
 PYTHON ?= python3
 PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.ready
 
-# Debian and Ubuntu as root: install a package; elsewhere: say how.
+# As root on Debian or Ubuntu: install missing packages; otherwise: say how.
 as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
 .DEFAULT_GOAL := help
 .PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book test-portable check-twin bench bench-negatives readme still lock clean
 
-help: ## this list
+help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
 
-setup: $(READY) llvm ## make .venv from the lock, and find or install libLLVM
+setup: $(READY) llvm ## create .venv from requirements.lock, and find or install libLLVM
 
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(as_root) && $(call apt,python3-venv); } || \
@@ -23,7 +23,7 @@ $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11, 3.12 or 3.13 is needed: make setup PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	@echo "Installing the packages of requirements.lock into .venv: some minutes, mostly downloads"
+	@echo "Installing the packages in requirements.lock into .venv: takes some minutes, mostly for downloads"
 	$(BIN)/pip install $$([ -t 1 ] || echo --quiet) --editable '.[book,dev]' --constraint requirements.lock
 	@touch $@
 
@@ -32,7 +32,7 @@ llvm: $(READY)
 	@$(BIN)/python -m locus.twin.llvm --quiet || { $(as_root) && $(call apt,libllvm19 libatomic1) && $(BIN)/python -m locus.twin.llvm; } || \
 	  { $(BIN)/python -m locus.twin.llvm; exit 1; }
 
-# Debian has a package; Ubuntu's is a snap, so playwright fetches one there.
+# Debian has a package; on Ubuntu it is a snap, so Playwright downloads a browser there.
 chromium: $(READY)
 	@$(BIN)/python tests/browser/browser.py >/dev/null 2>&1 || { $(as_root) && \
 	  { $(call apt,chromium fonts-dejavu-core) || $(BIN)/playwright install --with-deps chromium; } && \
@@ -51,7 +51,7 @@ lab: setup ## open the chapters in JupyterLab
 
 test: lint test-core test-book ## everything that CI runs
 
-lint: $(READY) ## ruff, mypy, and imports that go down the layers only
+lint: $(READY) ## ruff, mypy, and a check that imports only go down the layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy locus
@@ -60,38 +60,38 @@ lint: $(READY) ## ruff, mypy, and imports that go down the layers only
 test-core: setup ## tests without a browser
 	$(BIN)/pytest --ignore tests/browser
 
-test-book: setup chromium ## build the book at smoke size and look at it in a real browser
+test-book: setup chromium ## build the book at smoke size and test it in a real browser
 	$(BIN)/pytest tests/browser
 
-test-portable: setup ## the numeric tests as on other processors: PERSONALITY=drjit-4 for one
+test-portable: setup ## run the numeric tests as on other processors; PERSONALITY=drjit-4 selects one
 	$(BIN)/python tests/portable.py $(PERSONALITY)
 
-check-twin: setup ## Sionna against the exact twin: 50 layouts x 500 candidates
+check-twin: setup ## compare Sionna with the exact twin on 50 layouts x 500 candidates
 	$(BIN)/pytest tests/experiment/test_twin_agreement.py --layouts 50 -s -q
 
-bench: setup ## measure against the straightforward way; writes benchmarks/results.json
+bench: setup ## compare speed with straightforward implementations; writes benchmarks/results.json
 	$(BIN)/python benchmarks/twin.py
 	$(BIN)/python benchmarks/dataset.py
 	$(BIN)/python benchmarks/estimator.py
 	$(BIN)/python benchmarks/score.py
 
-bench-negatives: setup ## training with a few wrong candidates a step against all, at the paper's size: half an hour
+bench-negatives: setup ## compare training with few negatives per step and with all, at the paper's size: half an hour
 	$(BIN)/python benchmarks/negatives.py
 
-readme: setup ## redraw the pictures of README and book and write the README's table, from the paper's run
+readme: setup ## redraw the figures of README and book and update the README's table, from the paper's run
 	$(BIN)/python book/readme.py
 	$(BIN)/python book/own_room.py
 
-still: $(READY) chromium ## take the front page's picture of the explorer: RUN=paper
+still: $(READY) chromium ## take the screenshot of the explorer for the front page: RUN=paper
 	$(BIN)/python book/still.py "$$($(BIN)/python tests/browser/browser.py)" $(or $(RUN),paper)
 
-lock: ## resolve requirements.lock anew from pyproject.toml
+lock: ## regenerate requirements.lock from pyproject.toml
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip install --quiet '.[book,dev,tensorflow]'
 	.venv-lock/bin/pip freeze --exclude locus-dt | sed -E 's/\+[a-z0-9.]+$$//' > requirements.lock
 	rm -rf .venv-lock
 	@! grep -nE '@ |://' requirements.lock
 
-clean: ## remove what was built; never data/paper
+clean: ## remove everything that was built, except data/paper
 	rm -rf _build book/chapters book/_static/generated $(addprefix book/,intro.md reading_the_paper.md api.md scaling_out.md architecture.md status.md) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find data -mindepth 1 -maxdepth 1 -type d ! -name paper -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Candidate libraries: what a second worker brings, what the paper's size takes, how cost and memory grow."""
+"""Candidate libraries: speedup of a second worker, time for the paper's sizes, growth of cost and memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_twin(backend: str, **changes: Any) -> Config:
 
 
 def rate(num_workers: int, config: Config, split: str, num_blocks: int) -> float:
-    """Groups a second of this many workers, each warmed up before."""
+    """Groups per second with this many workers, after warm-up."""
     arguments = (config.to_dict(), split)
 
     def run(blocks: range) -> float:
@@ -43,7 +43,7 @@ def rate(num_workers: int, config: Config, split: str, num_blocks: int) -> float
 
 
 def speedup(backend: str) -> float:
-    """Rate of two workers over that of one: the median of pairs measured in turn, as the machine's speed drifts."""
+    """Speedup of two workers over one: the median of alternating pairs, since the machine's speed drifts."""
     blocks = 60
     config = with_twin(backend, **{"storage.block": {"image": 10, "sionna": 1}[backend]})
     rates = [[rate(workers, config, "train", blocks) for workers in (1, 2)] for _ in range(3)]
@@ -51,7 +51,7 @@ def speedup(backend: str) -> float:
 
 
 def full_size(backend: str) -> dict[str, float]:
-    """Minutes for each of the paper's libraries on all cores, from a slice of it."""
+    """Minutes for each of the paper's libraries on all cores, extrapolated from a part of it."""
     cores = os.cpu_count() or 1
     config = with_twin(backend, **{"storage.block": {"image": 10, "sionna": 2}[backend]})
     blocks = {"image": 20, "sionna": 10}[backend]
@@ -59,7 +59,7 @@ def full_size(backend: str) -> dict[str, float]:
 
 
 def exponent(sizes: list[float], seconds: list[float]) -> float:
-    """Slope of cost against size, both on logarithmic axes."""
+    """Slope of cost against size on logarithmic axes."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
@@ -73,7 +73,7 @@ def per_group(config: Config, num_groups: int) -> float:
 
 
 def growth(backend: str) -> dict[str, dict[str, Any]]:
-    """Cost against groups, candidates, walls and depth, with the fitted exponents."""
+    """Cost against groups, candidates, walls and depth, with fitted exponents."""
     count = {"image": 20, "sionna": 6}[backend]
 
     def measure(sizes: list[float], seconds: Callable[[Any], float]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def growth(backend: str) -> dict[str, dict[str, Any]]:
         return {"sizes": sizes, "seconds": times, "exponent": exponent(sizes, times)}
 
     def walls(num_obstacles: int) -> Config:
-        # Small obstacles, so that many of them fit
+        # Small obstacles, so that many fit
         small = {"room.rectangle_side": [4.0, 8.0], "room.bent_side": [6.0, 9.0], "room.arm_thickness": [2.0, 3.0]}
         return with_twin(backend, **small, **{"room.num_obstacles": num_obstacles, "room.min_feasible": 696})
 
@@ -98,7 +98,7 @@ def growth(backend: str) -> dict[str, dict[str, Any]]:
 
 
 def peak_memory(num_groups: int) -> float:
-    """Largest process [MiB] of a real build of this many groups."""
+    """Peak memory [MiB] of the largest process in a real build of this many groups."""
     program = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
@@ -120,14 +120,14 @@ def main() -> None:
     results["candidates"] = sum(splits.num_groups(PAPER, s) * splits.num_candidates(PAPER, s) for s in splits.SPLITS)
     print(f"The paper's libraries hold {results['candidates'] / 1e6:.2f} million candidates")
     results["peak_memory_mib"] = {str(count): peak_memory(count) for count in (100, 1000)}
-    print("largest process at 100 and at 1000 groups:", *(f"{v:.0f} MiB" for v in results["peak_memory_mib"].values()))
+    print("peak memory at 100 and at 1000 groups:", *(f"{v:.0f} MiB" for v in results["peak_memory_mib"].values()))
     for backend in BACKENDS:
         ratio, minutes, growths = speedup(backend), full_size(backend), growth(backend)
         results[backend] = {"two_workers_over_one": ratio, "minutes": minutes, "growth": growths}
-        print(f"{backend}: two workers do {ratio:.2f} times the work of one")
-        print(f"{backend}: all libraries in {sum(minutes.values()):.1f} minutes on {os.cpu_count()} cores")
+        print(f"{backend}: two workers are {ratio:.2f} times as fast as one")
+        print(f"{backend}: all libraries take {sum(minutes.values()):.1f} minutes on {os.cpu_count()} cores")
         for name, result in growths.items():
-            print(f"{backend}: cost grows with {name} to the power of {result['exponent']:.2f}")
+            print(f"{backend}: cost grows as {name} to the power of {result['exponent']:.2f}")
     record("dataset", results)
 
 

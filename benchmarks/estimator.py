@@ -1,4 +1,4 @@
-"""The estimator against the same greedy fit with scipy's Levenberg-Marquardt, from the same starts."""
+"""The estimator against the same greedy fit with SciPy's Levenberg-Marquardt, from the same initial values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUM_GROUPS, NUM_SLOW = 40, 400
 
 
 def refine_with_scipy(channel: torch.Tensor, state: Any, _: int) -> Any:
-    """Stands in for `fit.refine`: each snapshot alone, as one would write it."""
+    """Replacement for `fit.refine`: one snapshot at a time, written in the obvious way."""
     _, n, m = channel.shape
     num_paths = state.gain.shape[1]
     k, a = np.arange(n)[:, None] - (n - 1) / 2, np.arange(m)[:, None] - (m - 1) / 2
@@ -43,7 +43,7 @@ def refine_with_scipy(channel: torch.Tensor, state: Any, _: int) -> Any:
 
 
 def fit(channel: torch.Tensor) -> tuple[float, torch.Tensor]:
-    """Seconds that the fit takes, and its squared misfit for each snapshot, in noise variances."""
+    """Seconds that the fit takes, and the squared residual of each snapshot in units of the noise variance."""
     level = estimator.threshold(CONFIG.estimator, CONFIG.radio) * channel[0].numel()
     start = time.perf_counter()
     found = fitting.fit(channel, CONFIG.estimator, level)
@@ -54,7 +54,7 @@ def fit(channel: torch.Tensor) -> tuple[float, torch.Tensor]:
 
 @contextmanager
 def timed(name: str, total: dict[str, float]) -> Iterator[None]:
-    """Add up the time spent in a function of the estimator."""
+    """Accumulate the time spent in a function of the estimator."""
     original: Callable[..., Any] = getattr(fitting, name)
 
     def measured(*arguments: Any) -> Any:
@@ -89,11 +89,13 @@ def main() -> None:
         "shares_of_time": shares,
         "minutes_for_140000": 140_000 / rate / 60,
     }
-    print(f"estimator: {rate:.0f} snapshots a second, scipy {slow_rate:.1f}: {rate / slow_rate:.0f} times as fast")
-    print(f"estimator: the paper's 140,000 snapshots in {results['minutes_for_140000']:.1f} minutes")
+    print(f"estimator: {rate:.0f} snapshots per second, SciPy {slow_rate:.1f}: {rate / slow_rate:.0f} times as fast")
+    print(f"estimator: the paper's 140,000 snapshots take {results['minutes_for_140000']:.1f} minutes")
     share = 100 * results["share_with_excess_below_half"]
     print(f"estimator: excess cost at most 0.5 noise variances on {share:.1f} % of the snapshots")
-    print("estimator: share of time", ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items()))
+    print(
+        "estimator: fractions of the time:", ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    )
     record("estimator", results)
 
 

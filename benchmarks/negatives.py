@@ -1,7 +1,7 @@
-"""Training with a few wrong candidates a step against training with all: loss and coverage, at the paper's size.
+"""Training with a few negatives per step against all candidates: loss and coverage, at the paper's size.
 
-With few training rooms the two differ because they learn the rooms by heart at different rates, so it takes the paper's
-8000 to compare them: half an hour on two cores. Data that LOCUS_DATA has already is used.
+With few training rooms the two differ because they overfit at different rates, so the comparison needs the paper's 8000
+rooms: half an hour on two cores. Data already in LOCUS_DATA is reused.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ NUM_TEST_LAYOUTS = 500
 
 
 def examples(split: str) -> Examples:
-    """What LOCUS-DT sees of a split of the paper's run."""
+    """LOCUS-DT's inputs for a split of the paper's run."""
     run = open_run("paper", {"training.num_test_layouts": NUM_TEST_LAYOUTS})
     artifact.make_all(artifact.due([Observations(run, split)]))
     return train.make_examples(PairNetwork(), Library(run, split).open(), Observations(run, split).open())
 
 
 def fit(count: int, seed: int) -> dict[str, Any]:
-    """Validation loss, test loss and coverage on test rooms of a network trained with ``count`` wrong candidates."""
+    """Validation loss, test loss and test coverage of a network trained with ``count`` negatives per step."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     method, options = PairNetwork(), replace(open_run("paper").config.training, num_negatives=count)
@@ -75,7 +75,7 @@ def main() -> None:
         results[str(count)] = {name: [one[name] for one in own] for name in ("validation", "test", "coverage")}
         losses = {name: np.mean(results[str(count)][name]) for name in ("validation", "test")}
         shares, spread = (f(results[str(count)]["coverage"], axis=0) for f in (np.mean, np.ptp))
-        print(f"{count} wrong candidates: L {losses['validation']:.4f}, on test rooms {losses['test']:.4f}, coverage")
+        print(f"{count} negatives: L {losses['validation']:.4f}, on test rooms {losses['test']:.4f}, coverage")
         print("   ", ", ".join(f"{one:.4f} (spread {far:.4f})" for one, far in zip(shares, spread, strict=True)))
     record("negatives", results)
 

@@ -1,4 +1,4 @@
-"""Keeps measurements: one section a benchmark in results.json, each with the machine that it was made on."""
+"""Store measurements: one section per benchmark in results.json, each with a description of the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESULTS = Path(__file__).with_name("results.json")
 
 
 def machine() -> dict[str, Any]:
-    """What a reader needs to judge a time; no host name."""
+    """Properties of this machine that matter for timings; no host name."""
     model = ""
     if Path("/proc/cpuinfo").is_file():
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -29,7 +29,7 @@ def machine() -> dict[str, Any]:
 
 
 def record(section: str, results: dict[str, Any]) -> None:
-    """Write a section of results.json, to the side first."""
+    """Write a section of results.json atomically."""
     everything = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
     everything[section] = {"machine": machine(), **results}
     scratch = RESULTS.with_suffix(".tmp")

@@ -1,4 +1,4 @@
-"""Training: time to a validation loss against a straightforward loop, and how cost grows."""
+"""Training: time to reach a validation loss against a straightforward loop, and growth of the cost."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from locus.score.train import Examples
 from locus.settings.config import Training
 
 TARGET = -2.7
-"""Validation loss [nat] that both loops have to reach."""
+"""Validation loss [nat] that both loops must reach."""
 OPTIONS = Training(num_layouts=600, num_epochs=20)
 SEEDS = 3
 
 
 def real_examples() -> Examples:
-    """Examples of 600 training layouts, made with the image twin."""
+    """Examples from 600 training layouts, traced with the image twin."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["LOCUS_DATA"] = folder
         run = open_run("quick", {"training.num_layouts": OPTIONS.num_layouts})
@@ -39,7 +39,7 @@ def real_examples() -> Examples:
 
 
 class Pairs(torch.utils.data.Dataset[tuple[Tensor, Tensor]]):
-    """One snapshot an item: its features beside those of all candidates, as the paper writes it."""
+    """One item per snapshot: its features concatenated with those of every candidate, as in the paper."""
 
     def __init__(self, examples: Examples) -> None:
         self.examples = examples
@@ -55,7 +55,7 @@ class Pairs(torch.utils.data.Dataset[tuple[Tensor, Tensor]]):
 
 
 def straightforward(examples: Examples, seed: int = 0) -> tuple[list[float], list[float]]:
-    """Seconds and validation losses by epoch of a plain torch loop: same batch, optimiser and schedule."""
+    """Seconds and validation loss per epoch of a plain torch loop with the same batch, optimiser and schedule."""
     torch.manual_seed(seed)
     network = nn.Sequential(nn.Linear(36, 64), nn.ReLU(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 1))
     learning, validation = (
@@ -82,7 +82,7 @@ def straightforward(examples: Examples, seed: int = 0) -> tuple[list[float], lis
 
 
 def ours(examples: Examples, seed: int = 0, **changes: Any) -> tuple[list[float], list[float]]:
-    """Seconds and validation losses by epoch of the package's own training."""
+    """Seconds and validation loss per epoch of the package's own training."""
     torch.manual_seed(seed)
     options = replace(OPTIONS, **changes)
     result = train.train(PairNetwork(), examples, options, options.learning_rate, (seed,), report=lambda _: None)
@@ -90,12 +90,12 @@ def ours(examples: Examples, seed: int = 0, **changes: Any) -> tuple[list[float]
 
 
 def first_at(seconds: list[float], losses: list[float]) -> float:
-    """When the target was reached."""
+    """Seconds until the target was reached."""
     return next(second for second, loss in zip(seconds, losses, strict=True) if loss <= TARGET)
 
 
 def made_up(method: str, layouts: int, candidates: int, snapshots: int) -> Examples:
-    """Random numbers of the right shape: enough to measure time."""
+    """Random examples of the right shape, sufficient for timing."""
     rng = torch.Generator().manual_seed(0)
     wide, seen = (18, 18) if method == "locus_dt" else (2, 22)
     return Examples(
@@ -106,7 +106,7 @@ def made_up(method: str, layouts: int, candidates: int, snapshots: int) -> Examp
 
 
 def epoch_seconds(name: str, layouts: int, candidates: int = 500, snapshots: int = 10, negatives: int = 128) -> float:
-    """Seconds of one epoch, after one that compiles."""
+    """Seconds for one epoch, after one for compilation."""
     torch.set_num_threads(1)
     method = weight_files.make_method(name, MethodOptions())
     options = replace(OPTIONS, num_layouts=layouts, num_negatives=negatives)
@@ -119,7 +119,7 @@ def epoch_seconds(name: str, layouts: int, candidates: int = 500, snapshots: int
 
 
 def growth() -> dict[str, Any]:
-    """Seconds an epoch against layouts, candidates (all of them compared) and snapshots, with fitted exponents."""
+    """Seconds per epoch against layouts, candidates (all used as negatives) and snapshots, with fitted exponents."""
     cases: dict[str, tuple[list[int], Any]] = {
         "layouts": ([250, 500, 1000, 2000], lambda n: epoch_seconds("locus_dt", n)),
         "candidates": ([125, 250, 500, 1000], lambda n: epoch_seconds("locus_dt", 300, n, negatives=n - 1)),
@@ -146,7 +146,7 @@ def main() -> None:
     print(f"L = {TARGET}: {plain:.1f} s straightforward, {here:.1f} s here: {ratio:.1f} times as fast")
     growths = growth()
     for name, result in growths.items():
-        print(f"training cost grows with {name} to the power of {result['exponent']:.2f}")
+        print(f"training cost grows as {name} to the power of {result['exponent']:.2f}")
     paper = Training()
     epochs = {name: epoch_seconds(name, paper.num_layouts) for name in weight_files.METHODS}
     minutes = {name: paper.num_epochs * s * len(weight_files.encodings(name)) / 60 for name, s in epochs.items()}

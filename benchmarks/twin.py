@@ -1,4 +1,4 @@
-"""Seconds per 500-candidate group: the twins as `locus` runs them, one process a core, against plain use of Sionna."""
+"""Seconds per group of 500 candidates: the twins as `locus` runs them, one process per core, against plain Sionna."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make(name: str) -> Twin:
 
 
 def trace_groups(name: str, indices: list[int]) -> tuple[float, float, Comparison]:
-    """Start and end of tracing these groups, the first group (which compiles) not counted; and what is missing."""
+    """Start and end time of tracing these groups, excluding the first, which compiles; and the missing paths."""
     twin, exact = make(name), locus.make_twin("image", options=OPTIONS)
     cases = [Case(CONFIG, "check", index, twin) for index in indices]
     candidates = [case.candidates for case in cases]
@@ -50,11 +50,11 @@ def trace_groups(name: str, indices: list[int]) -> tuple[float, float, Compariso
 
 
 def measure(name: str, num_groups: int, num_processes: int) -> dict[str, float]:
-    """Seconds per group over ``num_processes`` processes that work side by side, ``num_groups`` each."""
+    """Seconds per group with ``num_processes`` parallel processes of ``num_groups`` groups each."""
     with ProcessPoolExecutor(num_processes, mp_context=get_context("spawn")) as pool:
         shares = [list(range(p * num_groups, (p + 1) * num_groups + 1)) for p in range(num_processes)]
         parts = list(pool.map(trace_groups, [name] * num_processes, shares))
-    # Each process worked at its own time; together they turn out this many groups a second.
+    # The processes run at different times, so their rates are added up.
     rate = sum(num_groups / (end - start) for start, end, _ in parts)
     total = parts[0][2]
     for _, _, check in parts[1:]:
@@ -67,7 +67,9 @@ def main() -> None:
     parser.add_argument(
         "--slow-groups", type=int, default=4, help="groups for straightforward Sionna (default: %(default)s)"
     )
-    parser.add_argument("--groups", type=int, default=40, help="groups a process for the twins (default: %(default)s)")
+    parser.add_argument(
+        "--groups", type=int, default=40, help="groups per process for the twins (default: %(default)s)"
+    )
     options = parser.parse_args()
     cores = os.cpu_count() or 1
     results = {
@@ -76,7 +78,7 @@ def main() -> None:
         "image": measure("image", options.groups, cores),
     }
     yardstick = results["straightforward"]["seconds_per_group"]
-    print(f"{NUM_CANDIDATES} candidates a group, depth {OPTIONS.max_depth}, {cores} cores")
+    print(f"{NUM_CANDIDATES} candidates per group, depth {OPTIONS.max_depth}, {cores} cores")
     print(f"{'':16} {'s / group':>10} {'times as fast':>14} {'missing':>10}")
     for name, result in results.items():
         result["times_as_fast"] = yardstick / result["seconds_per_group"]

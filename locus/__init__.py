@@ -1,4 +1,4 @@
-"""LOCUS-DT: one radio snapshot in, a map of where the transmitter may be out."""
+"""LOCUS-DT: a posterior map of the transmitter's position from one radio snapshot and a digital twin of the room."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: `locus --help` should not wait for a compiler."""
+    """Import a public name on first use, so that `locus --help` does not load torch, numba and Sionna."""
     if name not in _HOMES:
         raise AttributeError(f"module 'locus' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    """Public names, too, although none is there before its first use."""
+    """List the public names as well, including those not imported yet."""
     return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""The `locus` command: words in, calls of the package out."""
+"""The `locus` command: parses the command line and calls the package."""
 
 from __future__ import annotations
 
@@ -27,15 +27,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"locus {locus.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    commands.add_parser("doctor", help="say what this machine lacks, and how to mend it")
+    commands.add_parser(
+        "doctor", help="check this machine, one line per requirement, and say how to fix what is missing"
+    )
 
-    reproduce = commands.add_parser("reproduce", help="make all that is not fresh: data, weights, results, chapters")
+    reproduce = commands.add_parser(
+        "reproduce", help="compute everything that is not up to date: data, weights, results, chapters"
+    )
     _add_settings(reproduce)
     _add_run(reproduce)
-    reproduce.add_argument("--only", metavar="NN", help="just the chapter whose name begins so, and what it needs")
-    reproduce.add_argument("--force", action="store_true", help="make it again although it is fresh")
+    reproduce.add_argument("--only", metavar="NN", help="only the chapter whose name starts with NN, and its inputs")
+    reproduce.add_argument("--force", action="store_true", help="recompute even if up to date")
     reproduce.add_argument(
-        "--dry-run", action="store_true", help="say what would be made, how long it takes, how much disk"
+        "--dry-run", action="store_true", help="list what would be computed, with estimated time and disk space"
     )
     _add_workers(reproduce)
 
@@ -45,10 +49,10 @@ def main(arguments: list[str] | None = None) -> int:
         action="append",
         required=True,
         metavar="SECTION.FIELD=A,B,...",
-        help="setting to vary, and its values",
+        help="setting to vary and its values; may be repeated",
     )
     sweep.add_argument("--method", default="locus_dt", help="method to train (default: %(default)s)")
-    sweep.add_argument("--evaluation", default="test", help="where R is measured (default: %(default)s)")
+    sweep.add_argument("--evaluation", default="test", help="evaluation that R is measured on (default: %(default)s)")
     _add_settings(sweep)
     _add_workers(sweep)
 
@@ -57,19 +61,21 @@ def main(arguments: list[str] | None = None) -> int:
     )
     _add_workers(sensitivity)
 
-    runs = commands.add_parser("runs", help="list the runs: profile, size, what is fresh, what was changed")
-    runs.add_argument("--remove", metavar="NAME", help="remove this run and all that was made in it")
+    runs = commands.add_parser("runs", help="list all runs: profile, size, changed settings, steps that are up to date")
+    runs.add_argument("--remove", metavar="NAME", help="delete this run and all of its files")
 
     _add_settings(commands.add_parser("settings", help="list all settings: value, default and meaning"))
 
-    build = commands.add_parser("build", help="trace the candidate libraries, or what is missing of them")
+    build = commands.add_parser("build", help="trace the candidate libraries; finished blocks are kept")
     _add_splits(build)
-    build.add_argument("--dry-run", action="store_true", help="say how long it would take and how much disk")
+    build.add_argument("--dry-run", action="store_true", help="estimate time and disk space only")
 
-    observe = commands.add_parser("observe", help="make and estimate the snapshots of libraries that are built")
+    observe = commands.add_parser(
+        "observe", help="simulate the snapshots of finished libraries and estimate their paths"
+    )
     _add_splits(observe)
 
-    train = commands.add_parser("train", help="train methods, and make what they are trained on")
+    train = commands.add_parser("train", help="train methods, computing their training data if needed")
     train.add_argument(
         "methods", nargs="*", metavar="METHOD", help="locus_dt, gauss_cart, gauss_polar or gmm_cart (default: all)"
     )
@@ -77,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     _add_run(train)
     _add_workers(train)
 
-    evaluate = commands.add_parser("evaluate", help="evaluate methods on held-out rooms, and train those that are not")
+    evaluate = commands.add_parser("evaluate", help="evaluate methods on held-out rooms, training them if needed")
     evaluate.add_argument(
         "evaluations", nargs="*", metavar="EVALUATION", help="test, random, grid or grid_offlist (default: test)"
     )
@@ -86,25 +92,25 @@ def main(arguments: list[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="METHOD",
-        help="evaluate this one, without the limits; may be given again (default: all methods, and the limits)",
+        help="method to evaluate, without the limits; may be repeated (default: all methods, and the limits)",
     )
     _add_settings(evaluate)
     _add_run(evaluate)
     _add_workers(evaluate)
 
-    _add_locate(commands.add_parser("locate", help="say where a transmitter may be: own room, own capture"))
+    _add_locate(commands.add_parser("locate", help="locate a transmitter in your own room from your own capture"))
 
     book = commands.add_parser("book", help="build the book from a run's executed chapters")
-    book.add_argument("--run", default="quick", help="run to show (default: %(default)s)")
-    book.add_argument("--out", metavar="FOLDER", help="where _build is made (default: the repository)")
+    book.add_argument("--run", default="quick", help="run whose results the book shows (default: %(default)s)")
+    book.add_argument("--out", metavar="FOLDER", help="folder in which to create _build (default: the repository)")
     book.add_argument(
         "--repository",
         metavar="URL",
         default=os.environ.get("LOCUS_REPOSITORY"),
-        help="address on GitHub, for links to Binder and Colab (default: LOCUS_REPOSITORY, or no links)",
+        help="GitHub URL for the links to Binder and Colab (default: $LOCUS_REPOSITORY; without it, no links)",
     )
     book.add_argument("--branch", default="main", help="branch or tag that these links open (default: %(default)s)")
-    book.add_argument("--force", action="store_true", help="build it again although nothing has changed")
+    book.add_argument("--force", action="store_true", help="rebuild even if nothing has changed")
 
     options = parser.parse_args(arguments)
     try:
@@ -112,13 +118,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError, RuntimeError) as error:
         message = str(error)
     except ModuleNotFoundError as error:
-        if error.name is None or (error.name.startswith("locus") and error.name != "locus.book"):  # a mistake of ours
+        if error.name is None or (error.name.startswith("locus") and error.name != "locus.book"):  # a bug of ours
             raise
         message = (
             _CLONE
             if error.name == "locus.book"
             else (
-                f"Expected the module {error.name!r}, got none; in a clone of the repository, "
+                f"Expected the module {error.name!r} to be installed, got none; in a clone of the repository, "
                 "`make setup` or `pip install -e '.[book]'` installs it"
             )
         )
@@ -144,54 +150,66 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--run", metavar="NAME", help="name of the run (default: the profile's, or one made up)")
+    parser.add_argument(
+        "--run", metavar="NAME", help="name of the run (default: the profile's, or generated from the changes)"
+    )
 
 
 def _add_splits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("splits", nargs="+", metavar="SPLIT", help="train, test, eval_random or eval_grid")
     _add_settings(parser)
-    parser.add_argument("--twin", choices=BACKENDS, help="trace with this twin (default: as the settings say)")
+    parser.add_argument("--twin", choices=BACKENDS, help="twin to trace with (default: from the settings)")
     _add_workers(parser)
 
 
 def _add_workers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workers", type=int, metavar="N", help="local processes (default: one a core)")
+    parser.add_argument("--workers", type=int, metavar="N", help="number of local processes (default: one per core)")
     parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead, like tcp://10.0.0.1:8786"
+        "--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead, e.g. tcp://10.0.0.1:8786"
     )
 
 
 def _add_locate(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "From a room, a receiver pose and a capture to a posterior over positions. Metres and radians. Weights of the "
-        "profiles know rooms of 100 m x 100 m with three obstacles. Limits: 250 walls, 10,000 candidates, 1000 "
-        "snapshots, 64 MiB of IQ, 1 MiB of GeoJSON or YAML. Files that are there already are replaced."
+        "Compute the posterior of the transmitter's position from a room, a receiver pose and an IQ capture. Lengths "
+        "in metres, angles in radians. The supplied weights were trained on rooms of 100 m x 100 m with three "
+        "obstacles. Limits: 250 walls, 10,000 candidates, 1000 snapshots, 64 MiB of IQ, 1 MiB of GeoJSON or YAML. "
+        "Existing output files are overwritten."
     )
-    parser.add_argument("room", type=Path, help="GeoJSON FeatureCollection of polygons [m]: role room, role obstacle")
+    parser.add_argument("room", type=Path, help="GeoJSON FeatureCollection of polygons [m] with role room or obstacle")
     parser.add_argument(
-        "--pose", required=True, metavar="X,Y,HEADING", help="antenna 0 and broadside; --pose=-2,... if negative"
+        "--pose",
+        required=True,
+        metavar="X,Y,HEADING",
+        help="position of antenna 0 and broadside direction; write --pose=-2,... if x is negative",
     )
     parser.add_argument(
         "--iq",
         required=True,
         type=Path,
         metavar="NPY",
-        help="complex ([snapshot,] sample, antenna), by default 128 x 8",
+        help="complex samples, ([snapshot,] sample, antenna); 128 x 8 for the paper's radio",
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="NC", help="posterior as netCDF")
-    parser.add_argument("--figure", type=Path, metavar="PNG", help="map of the first snapshot, as png, svg or pdf")
-    parser.add_argument("--run", default="paper", help="run or .safetensors file of the weights (default: %(default)s)")
-    parser.add_argument("--method", default="locus_dt", help="method of the run (default: %(default)s)")
-    parser.add_argument("--twin", choices=BACKENDS, help="default: the one that the weights were evaluated with")
+    parser.add_argument("--out", required=True, type=Path, metavar="NC", help="netCDF file for the posterior")
+    parser.add_argument("--figure", type=Path, metavar="PNG", help="map of the first snapshot (png, svg or pdf)")
+    parser.add_argument(
+        "--run", default="paper", help="run or .safetensors file with the weights (default: %(default)s)"
+    )
+    parser.add_argument("--method", default="locus_dt", help="trained method of that run (default: %(default)s)")
+    parser.add_argument(
+        "--twin", choices=BACKENDS, help="twin to trace with (default: the one the weights were evaluated with)"
+    )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--grid", type=int, default=31, metavar="N", help="N x N points over the room (default: 31)")
-    where.add_argument("--candidates", type=int, metavar="N", help="N random points instead, of a fixed seed")
-    parser.add_argument("--radio", type=Path, metavar="YML", help="fields of Radio that are not the paper's")
+    where.add_argument(
+        "--grid", type=int, default=31, metavar="N", help="candidates: the free points of an N x N grid (default: 31)"
+    )
+    where.add_argument("--candidates", type=int, metavar="N", help="candidates: N random points from a fixed seed")
+    parser.add_argument("--radio", type=Path, metavar="YML", help="fields of Radio that differ from the paper's")
     parser.add_argument(
         "--noise-power",
         type=float,
         metavar="P",
-        help="mean |noise|^2 of a sample in the capture's units (default: the capture is in W^0.5)",
+        help="mean |noise|^2 per sample, in the capture's units (default: the capture is in W^0.5)",
     )
 
 
@@ -299,7 +317,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     methods = tuple(name for name in METHODS if name in options.method)
     for name in options.evaluations:
         if name not in EVALUATIONS:
-            raise ValueError(f"Expected evaluations of {list(EVALUATIONS)}, got {name!r}")
+            raise ValueError(f"Expected 'evaluations' in {list(EVALUATIONS)}, got {name!r}")
     names = options.evaluations or ["test"]
     rows = {name: Rows(run, EVALUATIONS[name], methods) for name in names}
     _make(run, rows.values(), options)

@@ -1,4 +1,4 @@
-"""Strokes that every figure shares: a room, a receiver, a transmitter or a map in, drawn on given axes out."""
+"""Drawing primitives shared by all figures: rooms, receivers, transmitters and maps on given axes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from shapely import Polygon
 from locus.room.layout import Layout, Pose
 
 RECEIVER, TRANSMITTER = "#0050C8", "#D00000"
-"""Colours of both ends of the link."""
+"""Colours of the receiver and the transmitter."""
 
 
 def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:
-    """R with its intervals against the first of the swept settings, one line for each combination of the others."""
+    """Plot R with its intervals against the first swept setting, one line per combination of the others."""
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     first, *others = settings
     lines = table.groupby(others) if others else [((), table)]
@@ -41,14 +41,14 @@ def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:
 
 
 def draw_map(axes: Axes, value: xr.DataArray, **style: Any) -> QuadMesh:
-    """A value (candidate) at points of a grid, with coordinates x and y [m], as coloured cells."""
+    """Draw values (candidate) on grid points, with coordinates x and y [m], as coloured cells."""
     grid = value.reset_coords(drop=True).assign_coords(x=value.x, y=value.y)
     grid = grid.set_index(candidate=["x", "y"]).unstack("candidate").transpose("y", "x")
     return axes.pcolormesh(grid.x, grid.y, grid, shading="nearest", rasterized=True, **style)
 
 
 def draw_room(axes: Axes, layout: Layout) -> None:
-    """Outline of the room and its obstacles, axes in metres."""
+    """Draw the outline of the room and its obstacles; axes in metres."""
     axes.plot(*_outline(layout.room), color="black", linewidth=1.5)
     for obstacle in layout.obstacles:
         axes.fill(*_outline(obstacle), facecolor="0.85", edgecolor="black", linewidth=1.2, zorder=2)
@@ -56,7 +56,7 @@ def draw_room(axes: Axes, layout: Layout) -> None:
 
 
 def draw_receiver(axes: Axes, pose: Pose, scale: float = 1.0) -> None:
-    """Blue marker, and an arrow along the heading, both with a white rim; ``scale`` for small panels."""
+    """Draw a blue marker and an arrow along the heading, both with a white rim; ``scale`` shrinks them."""
     x0, x1 = axes.get_xlim()
     length = 0.1 * abs(x1 - x0) / np.sqrt(scale)
     tip = (pose.x + length * np.cos(pose.heading), pose.y + length * np.sin(pose.heading))
@@ -68,7 +68,7 @@ def draw_receiver(axes: Axes, pose: Pose, scale: float = 1.0) -> None:
 
 
 def draw_transmitter(axes: Axes, x: float, y: float, scale: float = 1.0) -> None:
-    """Red five-pointed star with a white rim."""
+    """Draw a red five-pointed star with a white rim."""
     style: dict[str, Any] = {
         "color": TRANSMITTER,
         "markeredgecolor": "white",

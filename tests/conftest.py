@@ -1,4 +1,4 @@
-"""Fixtures that several test files share."""
+"""Fixtures shared by several test files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def image() -> locus.Twin:
 
 @pytest.fixture(params=["image", "sionna"])
 def twin(request: pytest.FixtureRequest) -> locus.Twin:
-    """Either twin: what holds for one must hold for the other."""
+    """Each twin in turn: both must pass the same tests."""
     return request.getfixturevalue(request.param)
 
 
@@ -51,7 +51,7 @@ def square() -> locus.Layout:
 
 @pytest.fixture(scope="session")
 def smoke_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data folder in which LOCUS-DT, trained at smoke size, has the place of the paper's weights."""
+    """Data folder with LOCUS-DT trained at smoke size in place of the paper's weights."""
     folder = tmp_path_factory.mktemp("weights")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(folder))
@@ -62,7 +62,7 @@ def smoke_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def source_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with the tracked files that a wheel is made from, after one was made, in ``dist`` beside it."""
+    """Copy of the tracked files that go into a wheel, after building one into ``dist`` next to it."""
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "source"
     tracked = subprocess.run(["git", "ls-files"], cwd=repository(), capture_output=True, text=True, check=True)
@@ -78,7 +78,7 @@ def source_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def installed(source_copy: Path) -> Path:
-    """Folder in which the package is installed without its repository."""
+    """Folder with the package installed from a wheel, without its repository."""
     (wheel,) = (source_copy.parent / "dist").glob("*.whl")
     site = source_copy.parent / "site"
     zipfile.ZipFile(wheel).extractall(site)

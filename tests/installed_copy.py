@@ -1,7 +1,7 @@
-"""Runs `locus` as if pip had installed it with some extras: what only others bring is not found.
+"""Run `locus` as if pip had installed it with only some extras: packages of the other extras cannot be imported.
 
-Called with these extras, like `book,dev`, and then with one command line an argument. Prints exit code, stdout and
-stderr of each as a line of JSON.
+The first argument lists the extras, e.g. `book,dev`; each further argument is a command line. Prints exit code, stdout
+and stderr of each as a line of JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 
 
 def requirements(name: str, extras: Sequence[str] = (), above: frozenset[str] = frozenset()) -> Iterator[str]:
-    """A distribution, all that it needs, and what these need."""
+    """A distribution and all of its dependencies, recursively."""
     yield canonicalize_name(name)
     for one in map(Requirement, requires(name) or ()):
         wanted = one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in ("", *extras))
@@ -36,7 +36,7 @@ MISSING = {
 
 
 class Finder(importlib.machinery.PathFinder):
-    """Python's own, blind for what is missing."""
+    """Python's own finder, except that missing packages are not found."""
 
     @classmethod
     def find_spec(
@@ -45,7 +45,7 @@ class Finder(importlib.machinery.PathFinder):
         return None if fullname.partition(".")[0] in MISSING else super().find_spec(fullname, path, target)
 
 
-# In the workers, too, which import this file again
+# Also in worker processes, which import this file again
 sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Finder
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long a test waits before it calls something stuck: longer on a machine that is busy with other things."""
+"""Timeouts of tests, extended when the machine is busy with other work."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def patience(seconds: float) -> float:
-    """Seconds to wait for what takes so many on an idle machine at the very most."""
+    """Timeout [s] for something that takes at most ``seconds`` on an idle machine."""
     return seconds * (1 + os.getloadavg()[0] / (os.cpu_count() or 1))

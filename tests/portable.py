@@ -1,7 +1,7 @@
-"""The numeric tests on other processors than this one: ``python tests/portable.py [PERSONALITY ...]``.
+"""Run the numeric tests as on other processors: ``python tests/portable.py [PERSONALITY ...]``.
 
-Libraries choose their code by the processor, and other code rounds differently. A personality is an environment in
-which they choose as on another processor. Its tests run in a child process, with a numba cache of its own.
+Libraries select code paths by processor, and different code paths round differently. A personality is an environment
+that makes them select as on another processor. Its tests run in a child process with a separate numba cache.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ NUMERIC = [
         *("capture/test_locate", "explorer/test_parity", "book/test_score_behaviour"),
     )
 ]
-"""Tests whose verdict may depend on rounding."""
+"""Tests whose outcome may depend on rounding."""
 SLICE = ["tests/experiment/test_paper_run.py::test_the_witness_is_what_this_code_computes", "tests/score/test_train.py"]
-"""Those of them that `make test` also runs in the plainest personality."""
+"""Subset that `make test` also runs in the plainest personality."""
 
 
 class Personality(NamedTuple):
-    """Variables of the environment that make libraries behave as on another processor."""
+    """Environment variables that make libraries behave as on another processor."""
 
     environment: Mapping[str, str]
     left_out: str = ""
-    """Why there is no point in it here; empty if there is."""
+    """Why it cannot run on this processor; empty if it can."""
 
 
 def personalities() -> dict[str, Personality]:
-    """All of them by name; which can run depends on this processor."""
+    """All personalities by name; which of them can run depends on this processor."""
     flags = _flags()
     own = "" if "avx512f" in flags else "as this processor does without being told"
     lacks = "" if "avx512f" in flags else "this processor has no AVX-512"
@@ -72,32 +72,32 @@ def personalities() -> dict[str, Personality]:
 
 
 def _flags() -> set[str]:
-    """What this processor can, in the words of Linux."""
+    """Feature flags of this processor, as Linux names them."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     return set(next(line for line in lines if line.startswith("flags")).split())
 
 
 def _vector_width(lanes: int) -> dict[str, str]:
-    """Dr.Jit for AVX2 with vectors of this many numbers; AVX-512 has 16, and 4 is the width of SSE."""
+    """Dr.Jit for AVX2 with this vector width; AVX-512 has 16, SSE has 4."""
     start = [str(ROOT / "tests" / "personality"), *filter(None, [os.environ.get("PYTHONPATH")])]
     library = str(llvm.require().path)
     return {"LOCUS_TEST_VECTOR_WIDTH": str(lanes), "PYTHONPATH": os.pathsep.join(start), llvm.VARIABLE: library}
 
 
 def environment(name: str) -> dict[str, str]:
-    """That of this process, changed to a personality's."""
+    """Environment of this process with a personality's variables."""
     cache = ROOT / ".pytest_cache" / "numba" / name
     return {**os.environ, **personalities()[name].environment, "NUMBA_CACHE_DIR": str(cache)}
 
 
 def run(name: str, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Tests in a personality."""
+    """Run the tests in a personality."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     return subprocess.run(command, cwd=ROOT, env=environment(name), capture_output=True, text=True, check=False)
 
 
 def main(names: Sequence[str]) -> int:
-    """One line for each personality, and the failures if there are any."""
+    """Print one line per personality, and failures if there are any."""
     known = personalities()
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -1,4 +1,4 @@
-"""A copy that pip installed, without its repository: every command works, or says in one line what it lacks."""
+"""A copy installed with pip, without its repository: every command works, or says in one line what is missing."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ LACKS = {
     "sweep --over seed=0,1": DATA,
     "sensitivity": DATA,
 }
-"""What commands say that need more than was installed."""
+"""Error messages of commands that need more than is installed."""
 
 Calls = Callable[..., list[tuple[int, str, str]]]
 
 
 @pytest.fixture
 def calls(installed: Path, tmp_path: Path) -> Calls:
-    """Runs commands of the installed copy; gives exit code, stdout and stderr of each."""
+    """Runs commands of the installed copy; returns exit code, stdout and stderr of each."""
 
     def run(*lines: str, extras: str = "", **variables: str) -> list[tuple[int, str, str]]:
         environment = {name: value for name, value in os.environ.items() if name != "LOCUS_DATA"}

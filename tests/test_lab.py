@@ -1,4 +1,4 @@
-"""`make lab`: it leaves the tracked chapters as they are, and JupyterLab answers on this machine alone, as root too."""
+"""`make lab`: leaves the tracked chapters unchanged, and JupyterLab listens on localhost only, also as root."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_sync_makes_pairs_that_git_ignores_and_changes_no_source(chapters: Path)
     for _ in range(2):
         subprocess.run([BIN / "jupytext", "--sync", *sources], check=True, capture_output=True)
         assert _content(chapters) == before
-        for pair in pairs:  # as if it had been saved in JupyterLab
+        for pair in pairs:  # as if saved in JupyterLab
             os.utime(pair)
     names = [f"notebooks/{pair.name}" for pair in pairs]
     ignored = subprocess.run(
@@ -54,7 +54,7 @@ def test_make_lab_starts_a_server_for_this_machine_alone(chapters: Path, tmp_pat
     (tmp_path / "ready").touch()
     private = {name: str(tmp_path / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
     command = ["make", "-f", repository() / "Makefile", "lab", f"BIN={BIN}", f"READY={tmp_path / 'ready'}"]
-    for name in ("pyproject.toml", "requirements.lock"):  # older than what is ready
+    for name in ("pyproject.toml", "requirements.lock"):  # older than .venv/.ready
         os.utime(shutil.copy(repository() / name, tmp_path), (0, 0))
     server = subprocess.Popen(
         command,

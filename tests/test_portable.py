@@ -1,4 +1,4 @@
-"""The numeric tests hold on other processors, too: `make test-portable` runs them all, this file a slice."""
+"""The numeric tests also pass on other processors: `make test-portable` runs all of them, this file a subset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_libraries_believe_the_plainest_personality() -> None:
         check=True,
     )
     assert child.stdout.split("\n")[:2] == ["DEFAULT generic", "[] 4"]
-    assert child.stderr.split("\n")[:2] == ["Core: Katmai"] * 2  # OpenBLAS' name of Prescott, in NumPy and SciPy
+    assert child.stderr.split("\n")[:2] == ["Core: Katmai"] * 2  # OpenBLAS's name for Prescott, in NumPy and SciPy
 
 
 def test_witness_and_training_hold_on_the_plainest_processor() -> None:

@@ -1,4 +1,4 @@
-"""Names of ``locus`` itself: all are there, shells list them, and type checkers know them, before any is imported."""
+"""Public names of ``locus``: all exist, and shells and type checkers know them before they are imported."""
 
 from __future__ import annotations
 

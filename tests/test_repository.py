@@ -1,4 +1,4 @@
-"""The repository itself: it names no machine and no registry, and its files fit together."""
+"""The repository itself: it names no machine or registry, and its files are consistent with each other."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def test_lock_pins_every_package_exactly_and_nothing_else() -> None:
     lines = (ROOT / "requirements.lock").read_text().splitlines()
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.]+", line) for line in lines)
     pins = dict(line.lower().replace("_", "-").split("==") for line in lines)
-    # TensorFlow is an extra, and in the lock all the same
+    # TensorFlow is an optional extra, but pinned in the lock as well
     for name in ("sionna-rt", "mitsuba", "drjit", "numpy", "torch", "tensorflow-cpu", "jupyter-book", "papermill"):
         assert name in pins
 

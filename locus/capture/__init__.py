@@ -1,1 +1,1 @@
-"""Own data: rooms and captures of the user's, and where the transmitter may be."""
+"""Your own data: locate a transmitter from your floor plan and IQ capture."""

@@ -1,4 +1,4 @@
-"""The figure of own data: what :func:`locus.locate` returns in, a map of where the transmitter may be out."""
+"""Posterior map for your own data, drawn from the result of :func:`locus.locate`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from locus.room.layout import Layout, Pose
 from locus.score.weight_files import TITLES
 from locus.settings import units
 
-_STYLE: dict[str, Any] = {"cmap": "viridis", "vmin": -10.0, "vmax": 0.0}  # as of all posterior maps
+_STYLE: dict[str, Any] = {"cmap": "viridis", "vmin": -10.0, "vmax": 0.0}  # the same for all posterior maps
 
 
 def location_figure(data: xr.Dataset, snapshot: int = 0) -> Figure:
@@ -56,12 +56,12 @@ def location_figure(data: xr.Dataset, snapshot: int = 0) -> Figure:
 
 
 def _on_grid(data: xr.Dataset) -> bool:
-    """Whether the candidates fill rows and columns; random ones have all their own."""
+    """Whether the candidates lie on a grid; random ones share no coordinates."""
     return len(np.unique(data.x)) * len(np.unique(data.y)) <= 10 * data.sizes["candidate"]
 
 
 def _outline(axes: Axes, data: xr.Dataset) -> None:
-    """Edges of the cells of the 90 % set."""
+    """Draw the outline of the grid cells in the 90 % set."""
     half = [_step(data[name].values) / 2 for name in ("x", "y")]
     inside = data.isel(candidate=data.credible.values)
     x, y = inside.x.values, inside.y.values
@@ -74,6 +74,6 @@ def _outline(axes: Axes, data: xr.Dataset) -> None:
 
 
 def _step(values: NDArray[np.float64]) -> float:
-    """Distance between two columns; 1 m if there is one alone."""
+    """Grid spacing [m]; 1 m if there is a single value."""
     gaps = np.diff(np.unique(values))
     return float(gaps.min()) if len(gaps) else 1.0

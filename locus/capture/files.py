@@ -1,4 +1,4 @@
-"""Files of own data: room, capture and radio in, checked values out; and where results may be written."""
+"""Files of your own data: reads room, capture and radio, and writes the result, with checks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from locus.settings.config import Radio
 
 MAX_IQ_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 2**20
-"""Of a room's or a radio's file."""
+"""Maximum size of the files that describe the room and the radio."""
 FIGURE_SUFFIXES = (".pdf", ".png", ".svg")
 
 
 def read_layout(path: Path) -> Layout:
-    """A room in GeoJSON; errors name the file."""
+    """Read a room from GeoJSON; errors name the file."""
     _check_size(path, MAX_TEXT_BYTES)
     collection = read_json(path)
     features = collection.get("features") if isinstance(collection, dict) else None
@@ -37,25 +37,25 @@ def read_layout(path: Path) -> Layout:
 
 
 def read_iq(path: Path) -> NDArray[np.complex128]:
-    """Numbers of a ``.npy`` file, of which nothing is executed and nothing read before its size is known.
+    """Read a ``.npy`` file; its size is checked before it is read, and no pickled objects are loaded.
 
     Raises:
-        ValueError: it is of another kind, too large, cut short, or holds Python objects.
+        ValueError: the file is not a ``.npy`` file, too large, truncated, or contains Python objects.
     """
     _check_size(path, MAX_IQ_BYTES)
     try:
         return np.array(np.lib.format.open_memmap(path, mode="r"))
     except ValueError as error:
-        raise ValueError(f"Expected a NumPy array of complex numbers in {path}, got what is not: {error}") from error
+        raise ValueError(f"Expected complex samples as .npy in {path}, got an unreadable file: {error}") from error
 
 
 def read_radio(path: Path) -> Radio:
-    """Fields of :class:`locus.Radio` in YAML; those that are missing are the paper's."""
+    """Read fields of :class:`locus.Radio` from YAML; missing fields take the paper's values."""
     _check_size(path, MAX_TEXT_BYTES)
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"Expected a radio in YAML in {path}, got what is not: {error}") from error
+        raise ValueError(f"Expected the radio as YAML in {path}, got invalid YAML: {error}") from error
     try:
         radio: Radio = build(Radio, values, "radio.")
     except ValueError as error:
@@ -64,16 +64,16 @@ def read_radio(path: Path) -> Radio:
 
 
 def parse_pose(text: str) -> Pose:
-    """Pose from the command line, like ``20,35,0.4``."""
+    """Parse a pose from the command line, e.g. ``20,35,0.4``."""
     try:
         x, y, heading = (float(part) for part in text.split(","))
     except ValueError as error:
-        raise ValueError(f"Expected 'pose' as x,y,heading like 20,35,0.4, got {text!r}") from error
+        raise ValueError(f"Expected 'pose' as x,y,heading, e.g. 20,35,0.4, got {text!r}") from error
     return Pose(x, y, heading)
 
 
 def check_output(path: Path, suffixes: tuple[str, ...]) -> None:
-    """Raise an OSError or a ValueError unless a file of one of the ``suffixes`` can be written to ``path``."""
+    """Raise an OSError or a ValueError unless ``path`` has one of the ``suffixes`` and can be written."""
     if path.suffix not in suffixes:
         raise ValueError(f"Expected a file that ends in {' or '.join(suffixes)}, got {path}")
     if path.is_dir():
@@ -82,12 +82,12 @@ def check_output(path: Path, suffixes: tuple[str, ...]) -> None:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        raise OSError(f"Expected a folder to write {path.name} to, got {path.parent} ({error.strerror})") from error
+        raise OSError(f"Expected a writable folder for {path.name}, got {path.parent} ({error.strerror})") from error
 
 
 def save(data: xr.Dataset, out: Path, figure: Path | None = None) -> None:
-    """Write what :func:`locus.locate` returns and, if asked for, its map, each to the side and renamed."""
-    netcdf.save(out, data, {}, double=("map_x", "map_y"))  # they may be map coordinates: millions of metres
+    """Write the result of :func:`locus.locate` and, optionally, its map; both atomically."""
+    netcdf.save(out, data, {}, double=("map_x", "map_y"))  # map coordinates can be millions of metres
     if figure is None:
         return
     from locus.capture.figure import location_figure

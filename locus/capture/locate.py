@@ -1,4 +1,4 @@
-"""Own data: a room, a receiver pose and captured IQ in, the posterior of the transmitter's position out."""
+"""Localization from your own data: room, receiver pose and captured IQ in, posterior of the position out."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from locus.twin import make_twin
 from locus.twin.base import ATTRIBUTES, check_scene
 
 GRID_POINTS = 31
-"""Points per axis of the default candidates."""
+"""Points per axis of the default candidate grid."""
 MAX_CANDIDATES = 10_000
 MAX_WALLS = 250
-"""More would not fit into Sionna's table of chains of three walls."""
+"""With more walls, sequences of three would not fit into Sionna's table."""
 MAX_SNAPSHOTS = 1000
 
-_MUST_MATCH = ("carrier", "bandwidth", "num_antennas", "num_subcarriers")  # the link budget moves both sides alike
-_LEAST_POWER = 0.1  # of the noise's: a capture holds at least its noise
-_MOST_ABOVE_DB = 20.0  # by which a path may be stronger than from any candidate: a transmitter between two of them
-_UNUSUAL = 2.0  # times as long or as short as the rooms trained on
+_MUST_MATCH = ("carrier", "bandwidth", "num_antennas", "num_subcarriers")  # the link budget may differ from training
+_LEAST_POWER = 0.1  # relative to the noise power, which every capture contains
+_MOST_ABOVE_DB = 20.0  # a transmitter between two candidates may have a path stronger than theirs by this much
+_UNUSUAL = 2.0  # warn if the room is larger or smaller than the training rooms by more than this factor
 
 
 def locate(
@@ -49,32 +49,32 @@ def locate(
     radio: Radio | None = None,
     noise_power: float | None = None,
 ) -> xr.Dataset:
-    """Where the transmitter of a capture may be.
+    """Compute the posterior of the transmitter's position from an IQ capture.
 
-    The room may lie anywhere: it is traced about the place where the weights' training had its rooms. Estimator, rays
-    and features are those that the weights were trained with.
+    Coordinates may have any origin: the room is moved to where the training rooms were before it is traced. Estimator,
+    tracing and feature options are those that the weights were trained with.
 
     Args:
-        layout: the room, of at most 250 walls.
-        pose: the receiver.
-        iq: samples (sample, antenna) or, each located by itself, at most 1000 times (snapshot, sample, antenna).
-        candidates: possible positions [m], (n, 2) with n up to 10,000; by default every free point of a 31 x 31 grid.
+        layout: the room, with at most 250 walls.
+        pose: pose of the receiver.
+        iq: samples (sample, antenna), or up to 1000 snapshots (snapshot, sample, antenna), each located independently.
+        candidates: possible positions [m], (n, 2), at most 10,000; by default the free points of a 31 x 31 grid.
         weights: run or file, as for :func:`locus.load_scorer`.
-        method: of a run, which method.
-        twin: ``"sionna"`` or ``"image"``; by default the one that the weights were evaluated with.
-        radio: by default the one that ``iq`` carries, or the one that the weights were trained for.
-        noise_power: mean squared magnitude of a sample of noise, in the units of ``iq``, to which it is scaled; without
-            it ``iq`` is in W^0.5.
+        method: trained method of the run.
+        twin: ``"sionna"`` or ``"image"``; by default the twin that the weights were evaluated with.
+        radio: by default the radio stored in ``iq``, else the one that the weights were trained for.
+        noise_power: mean squared magnitude of a noise sample, in the units of ``iq``, used to scale ``iq``; if not
+            given, ``iq`` is in W^0.5.
 
     Returns:
-        Dataset ([snapshot,] candidate): ``posterior`` sums to 1; ``credible`` marks the smallest set that holds 90 %,
-        of area ``credible_area``; ``map_x`` and ``map_y`` are the most probable candidate's; ``aoa``, ``delay``,
-        ``snr_db`` and ``valid`` ([snapshot,] path) are what was observed. Attributes hold room, radio, weights, twin
-        and versions.
+        Dataset ([snapshot,] candidate): ``posterior``, which sums to 1; ``credible``, the mask of the smallest set that
+        holds 90 %; ``credible_area``, its area [m^2]; ``map_x`` and ``map_y``, the most probable candidate [m]; and the
+        estimated paths ``aoa``, ``delay``, ``snr_db`` and ``valid`` ([snapshot,] path). Attributes hold room, radio,
+        weights, twin and versions.
 
     Raises:
-        ValueError: an input is out of its range, or the weights were trained for another radio.
-        FileNotFoundError: there are no such weights.
+        ValueError: an input is out of range, or the weights were trained for another radio.
+        FileNotFoundError: the weights do not exist.
     """
     path = find_weights(weights, method)
     scorer, header = load_method(path)
@@ -110,7 +110,7 @@ def locate(
 
 
 def words(data: xr.Dataset) -> list[str]:
-    """What :func:`locate` found, in one line a snapshot."""
+    """Summary of the result of :func:`locate`, one line per snapshot."""
     snapshots = [data.isel(snapshot=i) for i in range(data.sizes["snapshot"])] if "snapshot" in data.dims else [data]
     return [
         f"{int(one.valid.sum())} paths; most probable at x = {float(one.map_x):.1f} m, y = {float(one.map_y):.1f} m "
@@ -120,7 +120,7 @@ def words(data: xr.Dataset) -> list[str]:
 
 
 def grid_candidates(layout: Layout, pose: Pose, num_points: int = GRID_POINTS) -> NDArray[np.float64]:
-    """Every free point of a grid over the room, ``num_points`` per axis, (n, 2), but for the receiver's own."""
+    """Free points [m] of a grid over the room, ``num_points`` per axis, (n, 2), except the receiver's position."""
     check_range("grid", num_points, 1, math.isqrt(MAX_CANDIDATES))
     xy = away_from(pose, layout.grid(num_points))
     if len(xy) == 0:
@@ -129,7 +129,7 @@ def grid_candidates(layout: Layout, pose: Pose, num_points: int = GRID_POINTS) -
 
 
 def random_candidates(layout: Layout, pose: Pose, num_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Random points of the free space, (num_points, 2)."""
+    """Random points [m] in the free space, (num_points, 2)."""
     check_range("candidates", num_points, 1, MAX_CANDIDATES)
     if layout.free_space.buffer(-layout.clearance).is_empty:
         raise ValueError(f"Expected free space, got none in {_space(layout)}")
@@ -143,25 +143,25 @@ def _check_radio(radio: Radio, trained: Radio, weights: str) -> None:
         changes = " ".join(f"--set radio.{name}={getattr(radio, name)}" for name in different)
         raise ValueError(
             f"Expected a radio like that of the weights {weights!r} ({theirs}), got {ours}; "
-            f"`locus train locus_dt {changes}` makes weights for it"
+            f"`locus train locus_dt {changes}` trains weights for it"
         )
 
 
 def _check_iq(iq: xr.Dataset | ArrayLike, radio: Radio, noise_power: float | None) -> NDArray[np.complex128]:
-    """Samples ([snapshot,] sample, antenna) in W^0.5."""
+    """Check samples ([snapshot,] sample, antenna) and scale them to W^0.5."""
     samples = np.asarray(iq.iq if isinstance(iq, xr.Dataset) else iq)
     check_samples(samples, radio)
     if samples.ndim == 3 and len(samples) > MAX_SNAPSHOTS:
         raise ValueError(f"Expected at most {MAX_SNAPSHOTS} snapshots in 'iq', got {len(samples)}")
     if not samples.any(axis=-2).all():
-        raise ValueError(f"Expected 'iq' of every antenna, got zeros only at {np.argwhere(~samples.any(axis=-2))[0]}")
+        raise ValueError(f"Expected 'iq' of every antenna, got only zeros at {np.argwhere(~samples.any(axis=-2))[0]}")
     if noise_power is not None:
         check_range("noise_power", noise_power, 0.0, open_low=True)
         samples = samples * math.sqrt(radio.noise_power / noise_power)
     power = float((np.abs(samples.astype(np.complex128)) ** 2).mean(axis=(-2, -1)).min())
     if power < _LEAST_POWER * radio.noise_power:
         raise ValueError(
-            f"Expected 'iq' of at least the noise's power, {radio.noise_power:.3g} W a sample, got {power:.3g}; "
+            f"Expected 'iq' of at least the noise power, {radio.noise_power:.3g} W per sample, got {power:.3g}; "
             "give 'noise_power' in the units of 'iq'"
         )
     return samples.astype(np.complex128)
@@ -175,9 +175,9 @@ def _check_candidates(layout: Layout, pose: Pose, candidates: ArrayLike | None) 
 
 
 def _shift(layout: Layout, size: float) -> tuple[float, float]:
-    """Takes the middle of the room to that of the rooms trained on.
+    """Translation [m] that moves the centre of the room to that of the training rooms.
 
-    The baselines know positions relative to it, and Sionna computes in single precision: map coordinates would not do.
+    The baselines predict positions in those coordinates, and Sionna's single precision is too coarse for map ones.
     """
     x0, y0, x1, y1 = layout.room.bounds
     return size / 2 - (x0 + x1) / 2, size / 2 - (y0 + y1) / 2
@@ -188,7 +188,7 @@ def _warn_of_size(layout: Layout, size: float) -> None:
     if not size / _UNUSUAL <= max(x1 - x0, y1 - y0) <= size * _UNUSUAL:
         warnings.warn(
             f"The weights were trained on rooms of {size:g} m x {size:g} m, this one is {_extent(layout)}: "
-            "its posterior may be too sure, or too vague",
+            "its posterior may be over- or under-confident",
             stacklevel=3,
         )
 
@@ -197,8 +197,8 @@ def _warn_of_scale(paths: xr.Dataset, observed: xr.Dataset) -> None:
     heard, possible = (float(data.snr_db.where(data.valid).max()) for data in (observed, paths))
     if heard > possible + _MOST_ABOVE_DB:
         warnings.warn(
-            f"The strongest path has an SNR of {heard:.0f} dB, and {possible:.0f} dB is the most that any candidate "
-            "would give: look at the capture's scale ('noise_power') and at the radio's transmit power",
+            f"The strongest path has an SNR of {heard:.0f} dB, but at most {possible:.0f} dB is possible from any "
+            "candidate: check the scale of the capture ('noise_power') and the transmit power of the radio",
             stacklevel=3,
         )
 
@@ -215,7 +215,7 @@ def _space(layout: Layout) -> str:
 def _label(
     layout: Layout, pose: Pose, xy: NDArray[np.float64], posterior: xr.DataArray, observed: xr.Dataset
 ) -> xr.Dataset:
-    """All that is known, by name; positions are the room's own again."""
+    """Label the result; positions are in the room's original coordinates."""
     lead = posterior.dims[:-1]
     credible = smallest_set(posterior.values)
     area = credible.sum(axis=-1) * layout.free_space.area / len(xy)

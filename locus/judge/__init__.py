@@ -1,1 +1,1 @@
-"""Judgement: how good posteriors are, with intervals over rooms."""
+"""Evaluation metrics of posteriors, with bootstrap intervals over rooms."""

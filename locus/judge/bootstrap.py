@@ -1,4 +1,4 @@
-"""Bootstrap over layouts: values of snapshots in, means and quantiles of resampled layouts with intervals out."""
+"""Bootstrap over layouts: per-snapshot values in, means and quantiles with percentile intervals out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from locus.settings.checks import check_range
 
 CONFIDENCE = 0.95
-"""Of all intervals and bands."""
+"""Confidence level of all intervals and bands."""
 
 ROUNDING = 1e-6
-"""Of probabilities that were computed in single precision."""
+"""Rounding error of probabilities computed in single precision."""
 
-_BLOCK = 2_000_000  # weights held at once when quantiles are resampled: 16 MB
+_BLOCK = 2_000_000  # weights in memory at a time when resampling quantiles: 16 MB
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -24,9 +24,9 @@ Booleans = NDArray[np.bool_]
 
 
 def resample(group: ArrayLike, num_snapshots: int, rng: Generator, num_resamples: int) -> tuple[Integers, Integers]:
-    """Number of each snapshot's layout, and how often each resample holds each layout, (1 + resample, layout).
+    """Layout index of each snapshot, and the count of each layout in each resample, (1 + resample, layout).
 
-    The first row is the data as they are: every layout once. One layout alone is not resampled.
+    The first row is the original data, with every layout once. A single layout is not resampled.
     """
     check_range("num_resamples", num_resamples, 40)
     if np.shape(group) != (num_snapshots,):
@@ -43,7 +43,7 @@ def means(values: Floats, index: Integers, weights: Integers) -> Floats:
     """Mean of values (snapshot, column) over the snapshots of each resample, (1 + resample, column)."""
     sums, infinite = np.zeros((2, weights.shape[1], values.shape[1]))
     np.add.at(sums, index, np.where(np.isinf(values), 0, values))
-    np.add.at(infinite, index, np.isinf(values))  # apart: a layout that was not drawn must not give 0 x inf
+    np.add.at(infinite, index, np.isinf(values))  # counted separately: a layout not drawn would give 0 x inf
     sizes = np.bincount(index, minlength=weights.shape[1])[:, np.newaxis]
     with np.errstate(invalid="ignore"):  # no snapshots: NaN
         return np.where(weights @ infinite > 0, np.inf, (weights @ sums) / (weights @ sizes))
@@ -61,10 +61,10 @@ def quantiles(values: Floats, index: Integers, weights: Integers, shares: Floats
 
 
 def with_interval(name: str, dims: tuple[str, ...], draws: Floats, units: str, long_name: str) -> dict[str, Any]:
-    """Variables of an estimate, the first of the draws, and of its percentile interval, from all others."""
+    """Dataset variables of an estimate, ``draws[0]``, and of its percentile interval, from the other draws."""
     ordered = np.sort(draws[1:], axis=0)
     tail = int((1 - CONFIDENCE) / 2 * (len(ordered) + 1)) - 1
-    # By rank: to interpolate between two infinite losses would give NaN
+    # By rank, since interpolation between two infinite losses would give NaN
     ends = np.stack([ordered[tail], ordered[-1 - tail]] if len(ordered) else [np.full(draws.shape[1:], np.nan)] * 2)
     low, high = np.where(np.isnan(draws).any(axis=0), np.nan, ends)
     columns = {"": (draws[0], ""), "_low": (low, ", lower end"), "_high": (high, ", upper end")}
@@ -72,5 +72,5 @@ def with_interval(name: str, dims: tuple[str, ...], draws: Floats, units: str, l
 
 
 def described(values: Any, units: str, long_name: str) -> tuple[Any, dict[str, str]]:
-    """Values and their attributes, as xarray takes them."""
+    """Values and attributes, in the form xarray expects."""
     return values, {"units": units, "long_name": long_name}

@@ -1,8 +1,8 @@
 """Metrics: posteriors and true positions in; loss, calibration, errors and areas, with 95 % intervals, out.
 
-Snapshots of one layout share its walls and its receiver, so they are not independent: every interval is a percentile
-bootstrap over whole layouts. ``rows`` stands for a Dataset with ``log_posterior`` (snapshot, method) of the true
-candidate and coordinates ``method`` and ``group`` (snapshot), the layout that a snapshot belongs to.
+Snapshots of a layout share walls and receiver and are not independent, so every interval is a percentile bootstrap over
+whole layouts. ``rows`` is a Dataset with ``log_posterior`` (snapshot, method) of the true candidate, and coordinates
+``method`` and ``group`` (snapshot), the layout that a snapshot belongs to.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from locus.settings.checks import check_range
 RECIPE = 1
 
 STRATA = ("line of sight", "first order", "higher order", "near outage")
-"""What the codes of ``stratum`` stand for: the simplest path there is, unless all are too weak."""
+"""Meaning of the codes of ``stratum``: the order of the simplest path, or near outage if all paths are too weak."""
 
 SNR_EDGES = (-30.0, -20.0, -10.0, 0.0, 10.0)
 """Edges [dB] between the bins of the strongest path's SNR; an edge belongs to the bin above it."""
 
 NOMINAL = tuple(i / 20 for i in range(21))
-"""Credible levels at which coverage is looked at."""
+"""Nominal credible levels at which coverage is computed."""
 
 _SNR_LABELS = ("below -30 dB", *(f"{a:g} to {b:g} dB" for a, b in itertools.pairwise(SNR_EDGES)), "above 10 dB")
 
@@ -43,21 +43,22 @@ _SNR_LABELS = ("below -30 dB", *(f"{a:g} to {b:g} dB" for a, b in itertools.pair
 def measure(
     log_posterior: xr.DataArray, truth: ArrayLike, area: float, rng: Generator, position: ArrayLike | None = None
 ) -> xr.Dataset:
-    """Per-snapshot metrics of one method's posteriors over one list of candidates.
+    """Per-snapshot metrics of one method's posteriors over one set of candidates.
 
     Args:
         log_posterior: log of the normalised posterior, (snapshot, candidate), with coordinates x and y [m] on
             candidate; -inf where a candidate is ruled out.
         truth: index of the true candidate, (snapshot).
-        area: free area [m^2] that the candidates stand for, in equal parts.
-        rng: draws the place of the truth among candidates of its own probability.
-        position: true position [m], (snapshot, 2), where it is not the true candidate's own.
+        area: free area [m^2], of which each candidate represents an equal part.
+        rng: breaks ties between the truth and equally probable candidates.
+        position: true position [m], (snapshot, 2); by default that of the true candidate.
 
     Returns:
-        Dataset (snapshot): ``log_posterior`` of the truth; ``map_error`` of the most probable candidate, the first of
-        several; ``mean_error`` of the posterior mean; ``level``, the credible level of the truth; ``area`` of the
-        smallest set that holds 90 %. A level is the mass strictly above the truth plus a random share of the mass tied
-        with it, its own included: candidates are coarse steps, and uniform levels are what calibration is checked by.
+        Dataset (snapshot): ``log_posterior`` of the truth; ``map_error`` of the most probable candidate (the first, if
+        tied); ``mean_error`` of the posterior mean; ``level``, the credible level of the truth; ``area`` of the
+        smallest set that holds 90 %. The level is the mass of all candidates more probable than the truth plus a
+        random fraction of the mass tied with it, its own included: on discrete candidates, only such randomised levels
+        are uniform for a calibrated posterior.
     """
     check_range("area", area, 0, open_low=True)
     if log_posterior.dims != ("snapshot", "candidate"):
@@ -68,7 +69,7 @@ def measure(
         raise ValueError(f"Expected 'truth' as integers in [0, {num_candidates}), got {index}")
     probability = np.exp(logs)
     if not np.allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-3):  # NaN is not close to 1 either
-        raise ValueError(f"Expected 'log_posterior' of distributions, got sums {probability.sum(axis=1)}")
+        raise ValueError(f"Expected normalised 'log_posterior', got total probabilities {probability.sum(axis=1)}")
     candidates = np.stack([log_posterior.x.values, log_posterior.y.values], axis=1)
     true_position = candidates[index] if position is None else np.asarray(position, dtype=float)
     for name, value, shape in (("truth", index, (num_snapshots,)), ("position", true_position, (num_snapshots, 2))):
@@ -88,7 +89,7 @@ def measure(
 
 
 def strongest_snr(paths: xr.Dataset) -> xr.DataArray:
-    """SNR [dB] of the strongest valid path, (snapshot), of path sets (snapshot, path); -inf where there is none."""
+    """SNR [dB] of the strongest valid path, (snapshot), of path sets (snapshot, path); -inf if there is none."""
     for name in ("snr_db", "order", "valid"):
         if name not in paths or paths[name].dims != ("snapshot", "path"):
             raise ValueError(f"Expected 'paths' with '{name}' (snapshot, path), got {dict(paths.sizes)}")
@@ -97,9 +98,10 @@ def strongest_snr(paths: xr.Dataset) -> xr.DataArray:
 
 
 def stratum(paths: xr.Dataset, threshold_db: float) -> xr.DataArray:
-    """Code (snapshot), an index into ``STRATA``, of the true transmitters' path sets (snapshot, path).
+    """Stratum of each snapshot, an index into ``STRATA``, from the true transmitter's path sets (snapshot, path).
 
-    Near outage: the strongest path's SNR is below ``threshold_db``. Else the fewest bounces of a valid path decide.
+    A snapshot is near outage if the strongest path's SNR is below ``threshold_db``; otherwise the lowest number of
+    bounces among the valid paths decides.
     """
     lost = strongest_snr(paths).values < threshold_db
     bounces = np.where(paths.valid, paths.order, 2).min(axis=1, initial=2)
@@ -108,12 +110,11 @@ def stratum(paths: xr.Dataset, threshold_db: float) -> xr.DataArray:
 
 
 def summary(rows: xr.Dataset, num_candidates: int, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
-    """Adjusted loss L of eq. (24), gain G and ratio R of eq. (25) of each method, each with its interval.
+    """Adjusted loss L of eq. (24), gain G and ratio R of eq. (25) of each method, with intervals.
 
-    All methods share the resamples; intervals of G and R are L's, carried over. From one layout alone they are NaN: it
-    says nothing about others. A truth of log posterior -inf gives L = +inf, G = 0, R = -inf: a method that rules out
-    the truth pays in full. ``num_candidates`` is N_m of eq. (24) and N_cand of eq. (25). Few layouts make percentiles
-    narrow: do not lean on the intervals of a handful.
+    All methods share the same resamples; the intervals of G and R are transformed from L's. With a single layout they
+    are NaN; with few layouts, percentile intervals are too narrow to rely on. A log posterior of -inf at the truth
+    gives L = +inf, G = 0 and R = -inf. ``num_candidates`` is N_m of eq. (24) and N_cand of eq. (25).
 
     Returns:
         Dataset (method): ``loss`` [nat], ``gain``, ``ratio``, each with ``_low`` and ``_high``; ``num_snapshots`` and
@@ -122,7 +123,7 @@ def summary(rows: xr.Dataset, num_candidates: int, rng: Generator, num_resamples
     check_range("num_candidates", num_candidates, 2)
     logs = _checked(rows)
     index, weights = resample(rows.group.values, len(logs), rng, num_resamples)
-    # Constant off snapshot by snapshot, so that a uniform posterior gives exactly 0
+    # The constant is subtracted per snapshot, so that a uniform posterior gives exactly 0
     loss = means(-logs.values - np.log(num_candidates), index, weights)
     ratio = 0 - loss / np.log(num_candidates)
     return xr.Dataset(
@@ -138,10 +139,10 @@ def summary(rows: xr.Dataset, num_candidates: int, rng: Generator, num_resamples
 
 
 def paired(rows: xr.Dataset, first: str, second: str, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
-    """Loss of one method less that of another on the same snapshots: ``difference`` [nat], ``_low`` and ``_high``.
+    """Loss of one method minus that of another on the same snapshots: ``difference`` [nat], ``_low`` and ``_high``.
 
-    Both are averaged over the same resampled layouts, so that what makes a layout hard for both cancels. Where both
-    losses are infinite the difference is NaN.
+    Both are averaged over the same resampled layouts, so that variation common to both cancels. If both losses are
+    infinite, the difference is NaN.
     """
     logs = _checked(rows)
     for name, method in (("first", first), ("second", second)):
@@ -155,9 +156,9 @@ def paired(rows: xr.Dataset, first: str, second: str, rng: Generator, num_resamp
 
 
 def by(rows: xr.Dataset, key: str, num_candidates: int, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
-    """``summary`` (bin, method) in bins of a coordinate of ``rows``, ``stratum`` or ``snr_db``, the strongest path's.
+    """``summary`` (bin, method) in bins of a coordinate of ``rows``: ``stratum``, or ``snr_db`` of the strongest path.
 
-    A bin without snapshots has NaN for its loss; one that a single layout fills has NaN for its interval.
+    The loss of an empty bin is NaN; so is the interval of a bin with a single layout.
     """
     picks = binned(rows, key)
     bins = [summary(pick, num_candidates, rng, num_resamples) for pick in picks.values()]
@@ -166,7 +167,7 @@ def by(rows: xr.Dataset, key: str, num_candidates: int, rng: Generator, num_resa
 
 
 def binned(rows: xr.Dataset, key: str) -> dict[str, xr.Dataset]:
-    """Rows of each bin of ``stratum`` or of ``snr_db``, by the bin's name; some may be empty."""
+    """Rows of each bin of ``stratum`` or ``snr_db``, by the bin's name; bins may be empty."""
     if key not in ("stratum", "snr_db") or key not in rows.coords:
         raise ValueError(f"Expected 'key' in ['stratum', 'snr_db'] and in 'rows', got {key!r}")
     values, labels = rows[key].values, STRATA if key == "stratum" else _SNR_LABELS
@@ -179,12 +180,12 @@ def binned(rows: xr.Dataset, key: str) -> dict[str, xr.Dataset]:
 def coverage(
     level: ArrayLike, group: ArrayLike, rng: Generator, nominal: ArrayLike = NOMINAL, num_resamples: int = 2000
 ) -> xr.Dataset:
-    """Share of truths whose credible level is at most ``nominal``, with a simultaneous 95 % band about the diagonal.
+    """Fraction of truths whose credible level is at most ``nominal``, with a simultaneous 95 % band about the diagonal.
 
-    The whole curve of a calibrated score lies in the band in 95 % of all experiments. Its half-width at nominal u is
-    c sqrt(u (1 - u)): the shape that calibration gives, and none at 0 and 1, where every curve meets the diagonal; c is
-    the 95 % quantile of the largest resampled deviation in that unit. One studentised by the
-    bootstrap's own variance would not hold: near the ends that is almost 0 by chance.
+    For a calibrated score, the whole curve lies in the band in 95 % of all experiments. The band's half-width at
+    nominal level u is c sqrt(u (1 - u)), the shape expected under calibration; it vanishes at 0 and 1, where every
+    curve meets the diagonal. c is the 95 % quantile of the largest resampled deviation in units of sqrt(u (1 - u)).
+    Studentising by the bootstrap variance would fail near the ends, where that variance may be near 0 by chance.
 
     Returns:
         Dataset (nominal): ``coverage``, the band ``low`` to ``high``, and a scalar ``calibrated``: whether the curve is
@@ -216,9 +217,9 @@ def coverage(
 def distribution(
     values: xr.DataArray, group: ArrayLike, rng: Generator, shares: ArrayLike = (0.5, 0.9), num_resamples: int = 2000
 ) -> xr.Dataset:
-    """Quantiles of position errors, say, (snapshot, method): ``value`` (quantile, method), ``_low`` and ``_high``.
+    """Quantiles of values (snapshot, method), e.g. errors: ``value`` (quantile, method), with ``_low`` and ``_high``.
 
-    A quantile is the smallest value that at least this share of the snapshots does not exceed.
+    A quantile is the smallest value that at least this fraction of the snapshots does not exceed.
     """
     if set(values.dims) != {"snapshot", "method"} or values.isnull().any() or not values.sizes["snapshot"]:
         raise ValueError(f"Expected 'values' (snapshot, method) without NaN, got {dict(values.sizes)}")
@@ -236,7 +237,7 @@ def distribution(
 
 
 def _checked(rows: xr.Dataset) -> xr.DataArray:
-    """Log posteriors (snapshot, method) of well-formed rows."""
+    """Log posteriors (snapshot, method) of ``rows``; raises a ValueError if they are malformed."""
     if "log_posterior" not in rows or set(rows.log_posterior.dims) != {"snapshot", "method"}:
         raise ValueError(f"Expected 'rows' with 'log_posterior' (snapshot, method), got {list(rows)}")
     if not {"method", "group"} <= set(rows.coords):

@@ -1,1 +1,1 @@
-"""The receiver: samples that it hears, and the paths that it estimates from them."""
+"""The receiver: simulated IQ snapshots, and estimation of the multipath from them."""

@@ -1,4 +1,4 @@
-"""What no estimator can beat: SNR in, the Cramér-Rao bound out; and the estimator's error beside it."""
+"""Cramér-Rao bound for angle and delay of a single path, and the estimator's error against SNR."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from locus.settings.config import EstimatorOptions, Radio
 
 
 def cramer_rao(radio: Radio, snr_db: ArrayLike, aoa: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Least standard deviation of angle [rad] and delay [s] of a single path, its complex gain unknown.
+    """Lower bound on the standard deviation of angle [rad] and delay [s] of a single path with unknown complex gain.
 
-    The Fisher matrix is diagonal when phases are counted from the middle of the band and of the array; what remains is
-    the spread of the subcarriers and of the antennas.
+    With phases referred to the centre of the band and of the array, the Fisher information matrix is diagonal; its
+    entries follow from the spread of the subcarriers and of the antennas.
     """
     n, m = radio.num_subcarriers, radio.num_antennas
     energy = 10 ** (np.asarray(snr_db, dtype=float) / 10) * n * m
@@ -29,7 +29,7 @@ def cramer_rao(radio: Radio, snr_db: ArrayLike, aoa: float) -> tuple[NDArray[np.
 def error_against_snr(
     radio: Radio, options: EstimatorOptions, snr_db: NDArray[np.float64], aoa: float, num_trials: int, seed: int
 ) -> xr.Dataset:
-    """Root-mean-square error of the strongest estimated path, (snr_db), when one path is sent ``num_trials`` times."""
+    """RMS error of the strongest estimated path, (snr_db), over ``num_trials`` snapshots of a single path."""
     rows = []
     for i, snr in enumerate(snr_db):
         amplitude = math.sqrt(10 ** (snr / 10) * radio.noise_power / radio.tx_power)

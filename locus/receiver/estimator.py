@@ -1,6 +1,6 @@
 """The online estimator: IQ samples in, the strongest paths that explain them out.
 
-Maximum likelihood, eq. (23): :mod:`locus.receiver.fit` does the fitting.
+Maximum likelihood, eq. (23); the fit itself is in :mod:`locus.receiver.fit`.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from locus.twin.base import ATTRIBUTES, snr_db
 
 RECIPE = 1
 
-_BATCH = 256  # snapshots that are fitted side by side: enough to be fast, few enough to stay in the cache
+_BATCH = 256  # snapshots fitted together: enough to be fast, few enough to stay in the cache
 
 
 def estimate(
     iq: xr.Dataset | NDArray[np.complex128], options: EstimatorOptions | None = None, radio: Radio | None = None
 ) -> xr.Dataset:
-    """Estimated multipath of one snapshot or of many, eq. (7).
+    """Estimate the multipath of one or more snapshots, eq. (7).
 
     Args:
-        iq: what :func:`locus.observe` returns, or an array (sample, antenna) or (snapshot, sample, antenna).
-        options: number of paths, false-alarm rate and steps; the defaults if missing.
-        radio: waveform, antennas and noise; by default the one that ``iq`` carries, or the paper's.
+        iq: Dataset from :func:`locus.observe`, or an array (sample, antenna) or (snapshot, sample, antenna).
+        options: number of paths, false-alarm rate and iterations; by default those of ``EstimatorOptions()``.
+        radio: waveform, antennas and noise; by default the radio stored in ``iq``, else the paper's.
 
     Returns:
         Dataset (path) or (snapshot, path) with ``aoa`` in [-pi/2, pi/2], ``delay`` in [0, period), ``gain``, ``snr_db``
         and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf.
 
     Raises:
-        ValueError: the samples are of another shape or type, or not finite.
+        ValueError: the samples have the wrong shape or type, or are not finite.
     """
     radio = radio or Radio.carried_by(iq) or Radio()
     options = options or EstimatorOptions()
@@ -55,16 +55,16 @@ def estimate(
 
 
 def threshold(options: EstimatorOptions, radio: Radio) -> float:
-    """SNR per sample [1] that the strongest path in pure noise exceeds with the false-alarm rate.
+    """Detection threshold: linear SNR per sample that the strongest peak of pure noise exceeds at the false-alarm rate.
 
-    The matched filter of white noise is a random field over angle and delay. The expected number of its peaks above a
-    level x (in units of its mean power) is, for high levels, that of its excursion sets: C (x - 1/2) exp(-x), where C
-    follows from the spread of the frequencies and of the antennas.
+    The matched filter's response to white noise is a random field over angle and delay. For high levels x, in units of
+    its mean power, the expected number of peaks above x is that of its excursion sets, C (x - 1/2) exp(-x), where C
+    follows from the spread of the subcarriers and of the antennas.
     """
     n, m = radio.num_subcarriers, radio.num_antennas
     cells = math.pi / 3 * math.sqrt((n * n - 1) * max(m * m - 1, 1))
     wanted = -math.log1p(-options.false_alarm)
-    low, high = 1.5, 100.0  # the formula falls from x = 3/2 on
+    low, high = 1.5, 100.0  # the formula decreases for x > 3/2
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if cells * (middle - 0.5) * math.exp(-middle) > wanted else (low, middle)
@@ -74,10 +74,10 @@ def threshold(options: EstimatorOptions, radio: Radio) -> float:
 def matched_filter(
     iq: NDArray[np.complex128], radio: Radio, padding: int = 8
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Matched filter of one snapshot (sample, antenna), for looking at.
+    """Matched filter of one snapshot (sample, antenna), for plots.
 
     Returns:
-        Sines of the angles, delays [s], and the filter's power (delay, angle) in units of what noise alone gives.
+        Sines of the angles, delays [s], and the filter's output power (delay, angle) relative to its noise power.
     """
     channel = despread(torch.from_numpy(iq[np.newaxis]), radio)[0].cpu().numpy()
     n, m = channel.shape
@@ -88,7 +88,7 @@ def matched_filter(
 
 
 def check_samples(samples: NDArray[np.complex128], radio: Radio) -> None:
-    """Raise a ValueError unless ``samples`` are finite complex numbers ([snapshot,] sample, antenna)."""
+    """Raise a ValueError unless ``samples`` is a finite complex array ([snapshot,] sample, antenna)."""
     shape = (radio.num_subcarriers, radio.num_antennas)
     if samples.ndim not in (2, 3) or samples.shape[-2:] != shape or len(samples) == 0:
         raise ValueError(
@@ -97,12 +97,12 @@ def check_samples(samples: NDArray[np.complex128], radio: Radio) -> None:
     if samples.dtype.kind != "c":
         raise ValueError(f"Expected complex 'iq', got {samples.dtype}")
     if not np.isfinite(samples).all():
-        raise ValueError(f"Expected finite 'iq', got {np.argwhere(~np.isfinite(samples))[0]} that is not")
+        raise ValueError(f"Expected finite 'iq', got NaN or infinity at index {np.argwhere(~np.isfinite(samples))[0]}")
 
 
 def despread(iq: Tensor, radio: Radio) -> Tensor:
-    """Channel of each subcarrier and antenna (snapshot, subcarrier, antenna), noise of unit variance: eq. (21)."""
-    # NumPy's transforms, one at a time: those of torch round differently with the number of snapshots
+    """Channel (snapshot, subcarrier, antenna) of eq. (21), in units of the noise's standard deviation."""
+    # NumPy's FFT: with torch's, rounding depends on the number of snapshots
     spectrum, received = (
         torch.from_numpy(np.fft.fft(x, axis=a, norm="ortho")) for x, a in ((pilot(radio), 0), (iq, 1))
     )

@@ -1,8 +1,8 @@
 """Greedy maximum-likelihood fit: channels of many snapshots in, their paths out.
 
-A matched filter proposes a path; Levenberg-Marquardt refines all paths found so far together; the next one is sought in
-what is left. Phases are counted from the middle of the band and of the array, where delay, angle and gain are least
-coupled. All snapshots of a batch go side by side, and each gives the same bits as it would alone.
+A matched filter proposes a path, Levenberg-Marquardt refines all paths found so far jointly, and the next path is
+searched in the residual. Phases are referred to the centre of the band and of the array, where delay, angle and gain
+are least coupled. A snapshot's result does not depend, bit for bit, on the others in its batch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from locus.settings.config import EstimatorOptions
 
 
 class Fit(NamedTuple):
-    """Paths of many snapshots, (snapshot, path), in units of the noise; angles in radians a subcarrier or antenna."""
+    """Paths (snapshot, path): delay and angle in radians per subcarrier and per antenna, gain in units of the noise."""
 
     delay: Tensor
     angle: Tensor
@@ -28,9 +28,9 @@ class Fit(NamedTuple):
 
 
 def fit(channel: Tensor, options: EstimatorOptions, level: float) -> Fit:
-    """Add paths one at a time, refining all; a snapshot is done when a new path explains less than ``level``."""
+    """Add paths one by one, refining all of them, until a new path lowers the cost by less than ``level``."""
     num_snapshots, n, m = channel.shape
-    # The grid may miss the top of a peak by this much.
+    # A grid point may be lower than the peak next to it by this factor.
     proposal = 0.95 * level * (np.sinc(0.5 / options.angle_padding) * np.sinc(0.5 / options.delay_padding)) ** 2
     zeros = torch.zeros(num_snapshots, 0, dtype=torch.float64, device=channel.device)
     state = State(zeros, zeros, zeros.to(channel.dtype), power(channel).sum((1, 2)))
@@ -43,7 +43,7 @@ def fit(channel: Tensor, options: EstimatorOptions, level: float) -> Fit:
         keep = height >= proposal
         index, channel, state = index[keep], channel[keep], state.take(keep)
         grown = refine(channel, state.add(delay[keep], angle[keep], gain[keep]), options.num_iterations)
-        # Two paths in one resolution cell can cancel and grow without bound on noise alone: they must explain more.
+        # Two paths in one resolution cell can fit noise with large gains that nearly cancel: ask for more improvement.
         better = state.cost - grown.cost >= level * (1 + _crowded(grown, n, m).double())
         index, channel, state = index[better], channel[better], grown.take(better)
         result.store(index, state)
@@ -51,7 +51,7 @@ def fit(channel: Tensor, options: EstimatorOptions, level: float) -> Fit:
 
 
 def _crowded(state: State, n: int, m: int) -> Tensor:
-    """Whether two paths of a snapshot are closer than half a resolution cell, in delay and in angle."""
+    """Whether two paths of a snapshot are closer than half a resolution cell in both delay and angle, (snapshot)."""
 
     def close(phase: Tensor, length: int) -> Tensor:
         apart = phase[:, :, None] - phase[:, None, :]
@@ -61,7 +61,7 @@ def _crowded(state: State, n: int, m: int) -> Tensor:
 
 
 class State(NamedTuple):
-    """A fit under way: (snapshot, path) each, and the squared misfit (snapshot)."""
+    """Current estimate: delay, angle and gain (snapshot, path), and the squared residual (snapshot)."""
 
     delay: Tensor
     angle: Tensor
@@ -69,11 +69,11 @@ class State(NamedTuple):
     cost: Tensor
 
     def take(self, which: Tensor) -> State:
-        """The fits of some snapshots."""
+        """Select snapshots by index or mask."""
         return State(*(part[which] for part in self))
 
     def add(self, delay: Tensor, angle: Tensor, gain: Tensor) -> State:
-        """One more path for each snapshot; the cost is still that without it."""
+        """Append a path to each snapshot; the cost is not updated."""
         return State(
             torch.cat([self.delay, delay[:, None]], 1),
             torch.cat([self.angle, angle[:, None]], 1),
@@ -83,12 +83,12 @@ class State(NamedTuple):
 
 
 def power(values: Tensor) -> Tensor:
-    """Squared magnitude, without the root that abs() takes."""
+    """Squared magnitude, without the square root of abs()."""
     return values.real.square() + values.imag.square()
 
 
 def _centred(length: int, where: torch.device) -> Tensor:
-    """Numbers of subcarriers or antennas, counted from the middle."""
+    """Indices of subcarriers or antennas, relative to the centre."""
     return torch.arange(length, dtype=torch.float64, device=where) - (length - 1) / 2
 
 
@@ -99,12 +99,12 @@ def _wave(phase: Tensor, length: int) -> Tensor:
 
 
 def times(a: Tensor, b: Tensor) -> Tensor:
-    """Complex product in real steps. Torch's own rounds differently at the end of an array, hence with its length."""
+    """Complex product from real products. Torch's own rounds differently depending on the length of the array."""
     return torch.complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
 
 
 def to_corner(delay: Tensor, angle: Tensor, n: int, m: int) -> Tensor:
-    """Turn of a path from the middle of the band and of the array, where fits count from, to their first elements."""
+    """Phase factor that moves a path's reference from the centre of band and array to their first elements."""
     return times(_wave(delay, n)[:, 0], _wave(angle, m)[:, 0])
 
 
@@ -114,7 +114,7 @@ def model(state: State, n: int, m: int) -> Tensor:
 
 
 def propose(residual: Tensor, options: EstimatorOptions) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Delay, angle, gain and height of the highest point of a zero-padded matched filter."""
+    """Delay, angle, gain and height of the highest peak of the zero-padded matched filter, each (snapshot)."""
     _, n, m = residual.shape
     rows, columns = n * options.delay_padding, m * options.angle_padding
     over_delay = torch.fft.ifft(residual, n=rows, dim=1, norm="forward")
@@ -132,13 +132,13 @@ def propose(residual: Tensor, options: EstimatorOptions) -> tuple[Tensor, Tensor
         value = surface.gather(1, best[:, None])[:, 0]
     delay = 2 * math.pi / rows * torch.div(best, columns, rounding_mode="floor")
     angle = 2 * math.pi / columns * (best % columns)
-    # The filter counts subcarriers and antennas from 0.
+    # The filter's phases are referred to subcarrier 0 and antenna 0.
     gain = times(value, to_corner(delay[:, None], angle[:, None], n, m)[:, 0].conj())
     return delay, angle, gain / (n * m), power(value) / (n * m)
 
 
 def refine(channel: Tensor, state: State, num_iterations: int) -> State:
-    """Levenberg-Marquardt on all paths together: a step is taken only where it lowers the cost."""
+    """Refine all paths jointly by Levenberg-Marquardt; only steps that lower the cost are accepted."""
     if channel.device.type != "cpu":
         return refine_side_by_side(channel, state, num_iterations)
     result = State(*(part.clone() for part in state))
@@ -148,7 +148,7 @@ def refine(channel: Tensor, state: State, num_iterations: int) -> State:
 
 
 def refine_side_by_side(channel: Tensor, state: State, num_iterations: int) -> State:
-    """The same steps for all snapshots at once, as a GPU likes it."""
+    """The same iterations for all snapshots at once, for GPUs."""
     k = _centred(channel.shape[1], channel.device)
     data = torch.cat([channel, k[:, None] * channel], 2)
     energy = power(channel).sum((1, 2))
@@ -179,7 +179,7 @@ def refine_side_by_side(channel: Tensor, state: State, num_iterations: int) -> S
 
 
 class _System(NamedTuple):
-    """The linearised problem at a state: squared misfit, normal matrix and right-hand side of each snapshot."""
+    """Linearised problem at a state: squared residual, normal matrix and right-hand side of each snapshot."""
 
     cost: Tensor
     normal: Tensor
@@ -190,18 +190,18 @@ _Parts = TypeVar("_Parts", State, _System)
 
 
 def _choose(mask: Tensor, new: _Parts, old: _Parts) -> _Parts:
-    """Each snapshot's new parts where ``mask`` holds, else its old ones."""
+    """``new`` for the snapshots where ``mask`` is true, else ``old``."""
     pairs = zip(new, old, strict=True)
     return type(new)(*(torch.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in pairs))
 
 
 def _linearise(data: Tensor, energy: Tensor, state: State) -> _System:
-    """Normal equations of all paths of each snapshot; ``data`` is the channel beside the channel times the subcarrier.
+    """Normal equations of each snapshot; ``data`` is the channel and the channel times the centred subcarrier index.
 
-    For path i the columns of the Jacobian are the derivatives by angle, by delay, and by the real and the imaginary
-    part of its gain: gain A' F, gain A F', A F and j A F, with an array factor A and a delay factor F. It is never
-    formed: its inner products are products of two small ones. Nor is the model: what it has in common with the columns
-    follows from them.
+    The Jacobian's columns for path i are the derivatives with respect to angle, delay, and real and imaginary part of
+    the gain: gain A' F, gain A F', A F and j A F, with array factor A and delay factor F. The Jacobian is never formed:
+    its inner products factor into small ones over antennas and over subcarriers. The projections of the model on the
+    columns follow from these as well.
     """
     n, m = data.shape[1], data.shape[2] // 2
     num_paths = state.gain.shape[1]
@@ -212,7 +212,7 @@ def _linearise(data: Tensor, energy: Tensor, state: State) -> _System:
     slope = wave + num_paths
     of_f, of_a = torch.cat([wave, slope, wave, wave]), torch.cat([slope, wave, wave, wave])
 
-    # The derivative of a delay factor is -j times the subcarrier times itself.
+    # The derivative of the delay factor is -j times the subcarrier index times the factor itself.
     turn = torch.ones(2 * num_paths, dtype=data.dtype, device=data.device)
     turn[num_paths:] = -1j
     gram_f = (both_f.mH @ both_f) * (turn.conj()[:, None] * turn)
@@ -234,9 +234,9 @@ def _linearise(data: Tensor, energy: Tensor, state: State) -> _System:
 
 
 def _step(state: State, system: _System, damping: Tensor) -> State:
-    """Where one damped step leads."""
+    """State after one damped step."""
     diagonal = system.normal.diagonal(dim1=1, dim2=2)
-    # A path without gain has no derivative by angle and delay; the floor keeps the system regular.
+    # For a path of zero gain the derivatives with respect to angle and delay vanish; the floor keeps it regular.
     floor = 1e-12 * diagonal.amax(1, keepdim=True)
     damped = system.normal + torch.diag_embed(damping[:, None] * diagonal + floor)
     factor, _ = torch.linalg.cholesky_ex(damped)
@@ -247,7 +247,7 @@ def _step(state: State, system: _System, damping: Tensor) -> State:
 
 
 class _Result:
-    """Finished paths of all snapshots."""
+    """Paths of all snapshots, including those already finished."""
 
     def __init__(self, num_snapshots: int, num_paths: int, where: torch.device) -> None:
         shape = (num_snapshots, num_paths)
@@ -255,13 +255,13 @@ class _Result:
         self.gain = torch.zeros(shape, dtype=torch.complex128, device=where)
 
     def store(self, index: Tensor, state: State) -> None:
-        """Replace what is known of these snapshots."""
+        """Replace the paths of the snapshots ``index``."""
         count = state.gain.shape[1]
         for mine, theirs in zip((self.delay, self.angle, self.gain), state[:3], strict=True):
             mine[index, :count] = theirs
 
     def sorted(self, least: float) -> Fit:
-        """Strongest first; paths below the ``least`` SNR are not valid."""
+        """Paths sorted by decreasing strength; those with an SNR below ``least`` are not valid."""
         strength = power(self.gain)
         order = strength.argsort(dim=1, descending=True, stable=True)
         delay, angle, gain = (part.gather(1, order) for part in (self.delay, self.angle, self.gain))

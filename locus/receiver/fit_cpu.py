@@ -1,7 +1,7 @@
-"""The fit on a processor: one snapshot after the other, compiled, in the steps of :mod:`locus.receiver.fit`.
+"""CPU kernels of the fit in :mod:`locus.receiver.fit`: the same iterations, compiled, one snapshot at a time.
 
-The torch versions in that module take all snapshots side by side, which suits a GPU; here the few numbers of one
-snapshot stay in the cache.
+The torch versions in that module process all snapshots at once, which suits a GPU; here the working set of one snapshot
+stays in the cache.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numba import njit, prange
 
 DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e9
 CONVERGED = 1e-9
-"""Fall of the cost [noise variances] in one step, below which a fit has converged."""
+"""Decrease of the cost per step, in units of the noise variance, below which a fit has converged."""
 ROUNDING = 1e-14
-"""The same, relative to the energy that the cost is the rest of."""
+"""The same threshold, relative to the energy of the snapshot."""
 
 
 @njit(cache=True, parallel=True)
 def highest_points(real, imaginary, turn_real, turn_imaginary):
-    """Index and value of the highest point of each matched filter; of equals the first.
+    """Index and value of the highest point of each matched filter, (snapshot); the first if there are several.
 
-    ``real`` and ``imaginary`` are its rows before the sum over antennas, (snapshot, row, antenna); the turns of the
-    antennas are (antenna, column).
+    ``real`` and ``imaginary`` are the filter's output over delay, before the sum over antennas, (snapshot, row,
+    antenna); the phase factors of the antennas are (antenna, column).
     """
     best, value = np.zeros(len(real), dtype=np.int64), np.zeros(len(real), dtype=np.complex128)
     for s in prange(len(real)):
@@ -37,7 +37,7 @@ def highest_points(real, imaginary, turn_real, turn_imaginary):
 def _highest_point(real, imaginary, turn_real, turn_imaginary):
     rows, antennas = real.shape
     columns = turn_real.shape[1]
-    # No column of a row can exceed this (Cauchy and Schwarz): most rows need not be summed.
+    # Upper bound on every column of a row (Cauchy-Schwarz), so that most rows can be skipped.
     bound = np.empty(rows)
     for r in range(rows):
         bound[r] = 0.0
@@ -67,7 +67,7 @@ def _highest_point(real, imaginary, turn_real, turn_imaginary):
 
 @njit(cache=True, parallel=True)
 def refine_all(real, imaginary, delay, angle, gain, cost, num_iterations):
-    """Refine the paths (snapshot, path) of all snapshots in place, from channels (snapshot, subcarrier, antenna)."""
+    """Refine the paths (snapshot, path) in place, given the channels (snapshot, subcarrier, antenna)."""
     for s in prange(len(delay)):
         cost[s] = _refine(real[s], imaginary[s], delay[s], angle[s], gain[s], num_iterations)
 
@@ -111,7 +111,7 @@ def _refine(real, imaginary, delay, angle, gain, num_iterations):
 
 @njit(cache=True)
 def _waves(phase, length):
-    """exp(-j k phase) for k centred on 0: real and imaginary part, (path, length)."""
+    """Real and imaginary part of exp(-j k phase) for k centred on 0, each (path, length)."""
     real, imaginary = np.empty((len(phase), length)), np.empty((len(phase), length))
     for i in range(len(phase)):
         start = phase[i] * (length - 1) / 2
@@ -125,7 +125,7 @@ def _waves(phase, length):
 
 @njit(cache=True)
 def _moments(real, imaginary, i, j):
-    """Sums of conj(wave i) wave j, weighted with 1, k and k^2 for k centred on 0."""
+    """Inner products of waves i and j weighted by 1, k and k^2, with k centred on 0."""
     s0r = s0i = s1r = s1i = s2r = s2i = 0.0
     middle = (real.shape[1] - 1) / 2
     for n in range(real.shape[1]):
@@ -143,7 +143,7 @@ def _moments(real, imaginary, i, j):
 
 @njit(cache=True)
 def _projections(real, imaginary, wave_r, wave_i, array_r, array_i, i):
-    """What the channel has in common with path i: plain, by the slope of its angle, and by that of its delay."""
+    """Inner products of the channel with path i and with its derivatives with respect to angle and to delay."""
     n, m = real.shape
     plain_r, plain_i, ramp_r, ramp_i = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m)
     for s in range(n):
@@ -166,7 +166,7 @@ def _projections(real, imaginary, wave_r, wave_i, array_r, array_i, i):
 
 @njit(cache=True)
 def _linearise(real, imaginary, delay, angle, gain, energy, normal, right):
-    """Fill the normal equations at a state and return its cost; columns as in `locus.receiver.fit._linearise`."""
+    """Fill in the normal equations at a state and return its cost; columns as in `locus.receiver.fit._linearise`."""
     num_paths = len(delay)
     wave_r, wave_i = _waves(delay, real.shape[0])
     array_r, array_i = _waves(angle, real.shape[1])
@@ -200,7 +200,7 @@ def _linearise(real, imaginary, delay, angle, gain, energy, normal, right):
 
 @njit(cache=True)
 def _fill(normal, gain, i, j, angle_angle, angle_delay, delay_delay, angle_plain, delay_plain, plain_plain):
-    """Entries of the normal matrix of paths i and j from the inner products of their factors."""
+    """Entries of the normal matrix for paths i and j, from the inner products of their factors."""
     p = len(gain)
     gi, gj = gain[i].conjugate(), gain[j]
     aa, ad, dd = gi * gj * angle_angle, gi * gj * angle_delay, gi * gj * delay_delay
@@ -220,7 +220,7 @@ def _fill(normal, gain, i, j, angle_angle, angle_delay, delay_delay, angle_plain
 
 @njit(cache=True)
 def _solve(normal, right, damping, factor, move):
-    """Damped step by Cholesky's factorisation; False if the matrix is not positive definite."""
+    """Damped step by Cholesky factorisation; False if the matrix is not positive definite."""
     size = len(right)
     largest = 0.0
     for i in range(size):
@@ -229,7 +229,7 @@ def _solve(normal, right, damping, factor, move):
         for j in range(i + 1):
             total = normal[i, j]
             if i == j:
-                # A path without gain has no derivative by angle and delay; the floor keeps the system regular.
+                # For a path of zero gain the derivatives with respect to angle and delay vanish; this keeps it regular.
                 total += damping * normal[i, i] + 1e-12 * largest
             for k in range(j):
                 total -= factor[i, k] * factor[j, k]

@@ -1,4 +1,4 @@
-"""Snapshots: traced paths of one transmitter in, the IQ samples that the receiver captures out."""
+"""Snapshots: traced paths of a transmitter in, the IQ samples at the receiver out."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ RECIPE = 1
 def observe(
     paths: xr.Dataset, rng: np.random.Generator | Sequence[np.random.Generator], radio: Radio | None = None
 ) -> xr.Dataset:
-    """IQ snapshot y of eq. (5): one period of the pilot through all paths, at an unknown time and phase, in noise.
+    """Simulate IQ snapshots y of eq. (5): one pilot period over all paths, with unknown timing and phase, in noise.
 
     Args:
         paths: path set of one transmitter, (path), or of several, (snapshot, path).
-        rng: source of sync offset, carrier phase and noise; one for each snapshot if there are several.
-        radio: link budget and waveform; by default the one that the paths were traced with.
+        rng: generator of sync offset, carrier phase and noise; a sequence of one per snapshot if there are several.
+        radio: link budget and waveform; by default the radio that the paths were traced with.
 
     Returns:
-        Dataset with ``iq`` (sample, antenna) or (snapshot, sample, antenna) and, for those who check, ``sync_offset``
-        and ``carrier_phase``. Noise power and radio are in the attributes.
+        Dataset with ``iq`` (sample, antenna) or (snapshot, sample, antenna) and, as ground truth, ``sync_offset`` and
+        ``carrier_phase``. Noise power and radio are in the attributes.
 
     Raises:
-        ValueError: dimensions are others, or there is not one ``rng`` a snapshot.
+        ValueError: ``paths`` has other dimensions, or the number of generators is not that of the snapshots.
     """
     radio = radio or Radio.carried_by(paths) or Radio()
     single = paths.aoa.dims == ("path",)
@@ -40,7 +40,7 @@ def observe(
     batch = paths.expand_dims("snapshot") if single else paths
     generators = [rng] if isinstance(rng, np.random.Generator) else list(rng)
     if len(generators) != batch.sizes["snapshot"]:
-        raise ValueError(f"Expected one 'rng' a snapshot, {batch.sizes['snapshot']}, got {len(generators)}")
+        raise ValueError(f"Expected one 'rng' per snapshot, {batch.sizes['snapshot']}, got {len(generators)}")
     shape = (radio.num_subcarriers, radio.num_antennas)
     offset, phase, noise = (
         np.array(column)
@@ -67,7 +67,7 @@ def observe(
 
 
 def pilot(radio: Radio) -> NDArray[np.complex128]:
-    """One period of the pilot, (sample): a Zadoff-Chu sequence, of unit amplitude in time and in frequency."""
+    """One period of the pilot, (sample): a Zadoff-Chu sequence, with unit amplitude in time and frequency."""
     n = np.arange(radio.num_subcarriers)
     return np.asarray(np.exp(-1j * np.pi * n * (n + radio.num_subcarriers % 2) / radio.num_subcarriers))
 
@@ -94,7 +94,7 @@ def _receive(
 
 
 def _band_limited_pulse(time: NDArray[np.float64], length: int) -> NDArray[np.complex128]:
-    """A unit impulse at time 0 [samples], repeated every ``length``, of which the band from 0 to 1 is kept."""
+    """Unit impulse at time 0 [samples], with period ``length``, band-limited to the subcarriers 0 to ``length - 1``."""
     time = time - length * np.round(time / length)
     half_turn = np.pi * time / length
     near = np.abs(time) < 1e-9

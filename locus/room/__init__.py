@@ -1,1 +1,1 @@
-"""Rooms: walls and obstacles, what they are made of, and what a plan of them gets wrong."""
+"""Rooms: walls, obstacles and their materials, and errors of a floor plan."""

@@ -1,6 +1,6 @@
-"""A wrong twin: a room, a pose and errors in; what the twin believes instead, and what it traces there, out.
+"""Errors of the twin: a true room and pose in, the erroneous room and pose that the twin uses out.
 
-The receiver hears the true room. Its twin was made from a plan that is off, or is told a pose that is.
+The signal always propagates in the true room; only the twin's floor plan, or the pose given to it, is wrong.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from locus.settings.checks import check_range
 RECIPE = 1
 
 KINDS = ("obstacles", "walls", "missing", "material", "position", "heading")
-"""Errors: see :func:`believed`."""
+"""Kinds of errors, described in :func:`believed`."""
 
 _MAX_DRAWS = 1000
 
 
 def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generator) -> tuple[Layout, Pose]:
-    """A room and a pose that are off by ``errors``; of what they leave open, like directions, ``rng`` decides.
+    """Room and pose with ``errors`` of given sizes; their directions and signs are drawn from ``rng``.
 
     Args:
         layout: the true room.
         pose: the true pose.
-        errors: ``obstacles``: each is so far off [m], in a direction of its own; ``walls``: the room's left, lower,
-            right and upper end are each so far in or out [m]; ``missing``: so many obstacles are not in the plan;
-            ``material``: name of what all is taken to be made of; ``position``: the receiver is so far off [m];
-            ``heading``: it is turned by so much [rad], left or right.
-        rng: drawn from again until obstacles lie in the room and apart, and the receiver in free space.
+        errors: ``obstacles``: displacement of each obstacle [m], each in its own random direction; ``walls``:
+            displacement of the room's left, lower, right and upper side [m], each inwards or outwards; ``missing``:
+            number of obstacles missing from the plan; ``material``: material assumed for every wall; ``position``:
+            error of the receiver's position [m]; ``heading``: error of its heading [rad], to either side.
+        rng: errors are redrawn until the obstacles lie in the room without touching and the receiver in free space.
 
     Raises:
-        ValueError: an error is of another kind, or leaves no such room.
+        ValueError: a kind of error is unknown, or no valid room is found.
     """
     for kind, size in errors.items():
         if kind not in KINDS:
-            raise ValueError(f"Expected errors of {list(KINDS)}, got {kind!r}")
+            raise ValueError(f"Expected 'errors' in {list(KINDS)}, got {kind!r}")
         if kind != "material":
             check_range(kind, size, 0, len(layout.obstacles) if kind == "missing" else math.inf)
     for _ in range(_MAX_DRAWS):
@@ -61,11 +61,13 @@ def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generat
         wrong = Layout(room, tuple(obstacles), materials, layout.clearance)
         if wrong.is_free([[x, y]], MIN_DISTANCE).all():
             return wrong, Pose(x, y, (pose.heading + turn + math.pi) % (2 * math.pi) - math.pi)
-    raise ValueError(f"Expected errors that leave a room with its receiver in free space, got {dict(errors)}")
+    raise ValueError(
+        f"Expected errors that leave a valid room with the receiver in free space, got {dict(errors)}; reduce them"
+    )
 
 
 def everything(size: float) -> dict[str, float]:
-    """All errors of geometry at once: lengths off by ``size`` [m], and the heading by 5 degrees a metre."""
+    """All geometric errors at once: lengths off by ``size`` [m] and the heading by 5 degrees per metre of it."""
     return {**dict.fromkeys(("obstacles", "walls", "position"), size), "heading": size * math.radians(5)}
 
 
@@ -79,7 +81,7 @@ def _shifted(polygon: Polygon, distance: float, rng: Generator) -> Polygon:
 
 
 def _resized(room: Polygon, steps: NDArray[np.float64]) -> Polygon:
-    """The room with its left, lower, right and upper end moved outwards by ``steps``; all between follows."""
+    """Room with its left, lower, right and upper side moved outwards by ``steps`` [m]; points between scale along."""
     x0, y0, x1, y1 = room.bounds
     corner, size = np.array([x0, y0]), np.array([x1 - x0, y1 - y0])
     scale = (size + steps[:2] + steps[2:]) / size

@@ -1,4 +1,4 @@
-"""Rooms: seeds or GeoJSON in; walls, free space, candidates and receiver poses out."""
+"""Rooms drawn at random or read from GeoJSON: walls, free space, candidate positions and receiver poses."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from locus.settings.config import Room
 RECIPE = 1
 
 MIN_DISTANCE = 0.01
-"""Least distance [m] of a candidate or the receiver to a wall, and between both: Sionna drops shorter segments."""
+"""Minimum distance [m] of candidates and receiver from walls and from each other; Sionna drops shorter segments."""
 
 _MAX_DRAWS = 10_000
 _MAX_ROOMS = 2000
-_MAX_SHAPES = 40_000  # with the above: some seconds until a room that cannot be drawn says so
+_MAX_SHAPES = 40_000  # with _MAX_ROOMS: give up on impossible settings after a few seconds
 
 
 @dataclass(frozen=True)
 class Pose:
-    """Receiver pose p = (x^r, phi^r), eq. (1): position of antenna 0 [m] and broadside direction [rad]."""
+    """Receiver pose p = (x^r, phi^r) of eq. (1): position of antenna 0 [m] and broadside direction [rad]."""
 
     x: float
     y: float
@@ -48,23 +48,23 @@ class Pose:
 
     @classmethod
     def random(cls, layout: Layout, rng: np.random.Generator) -> Pose:
-        """Pose uniform in the free space of ``layout`` and in heading."""
+        """Draw a pose with position uniform in the free space of ``layout`` and heading uniform in [-pi, pi)."""
         x, y = layout.sample(1, rng)[0]
         return cls(x, y, rng.uniform(-np.pi, np.pi))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A room with obstacles, each a simple polygon with one material; the free space lies between them."""
+    """A room with obstacles, each a simple polygon of one material; free space is the room minus the obstacles."""
 
     room: Polygon
     """Outline of the room [m]."""
     obstacles: tuple[Polygon, ...] = ()
-    """Outlines of the obstacles [m]; they lie in the room and do not overlap."""
+    """Outlines of the obstacles [m], inside the room and not overlapping."""
     materials: tuple[str, ...] = ()
-    """ITU-R P.2040 name for the room and then for each obstacle; empty: concrete everywhere."""
+    """ITU-R P.2040 name of the room's material, then of each obstacle's; if empty, all are concrete."""
     clearance: float = 0.5
-    """Least distance of drawn candidates and poses to any wall [m]."""
+    """Minimum distance of drawn candidates and poses from any wall [m]."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.clearance) and self.clearance >= 0):
@@ -90,10 +90,10 @@ class Layout:
 
     @classmethod
     def random(cls, rng: np.random.Generator, room: Room | None = None) -> Layout:
-        """Draw a room as Sec. III-A describes: a square with rectangular, L- and T-shaped obstacles.
+        """Draw a room as described in Sec. III-A: a square with rectangular, L- and T-shaped obstacles.
 
         Raises:
-            ValueError: no such room is found; the message says what is in the way.
+            ValueError: no room satisfies the settings; the message names the constraint that failed.
         """
         room = room or Room()
         square = shapely.box(0, 0, room.size, room.size)
@@ -112,25 +112,25 @@ class Layout:
                 break
         found = f"at most {best} feasible grid points" if best >= 0 else "no space for all obstacles"
         raise ValueError(
-            f"Expected 'room' settings that a layout can meet, got {found} in many draws of {room}; "
+            f"Expected 'room' settings that some layout satisfies, got {found} in many draws of {room}; "
             "use fewer or smaller obstacles or lower 'min_feasible'"
         )
 
     @cached_property
     def _edges(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """All walls, and for each the index of its polygon (0: the room)."""
+        """Walls, and the index of the polygon that each belongs to (0: the room)."""
         rings = [shapely.get_coordinates(p.exterior) for p in (self.room, *self.obstacles)]
         walls = np.concatenate([np.hstack([ring[:-1], ring[1:]]) for ring in rings])
         return walls, np.repeat(np.arange(len(rings)), [len(ring) - 1 for ring in rings])
 
     @property
     def walls(self) -> NDArray[np.float64]:
-        """Walls of the room and of all obstacles, (n, 4): x0, y0, x1, y1; free space on the left."""
+        """Walls of the room and all obstacles, (n, 4): x0, y0, x1, y1 [m], with free space on the left."""
         return self._edges[0]
 
     @property
     def wall_polygons(self) -> NDArray[np.int64]:
-        """Polygon of each wall: 0 for the room, 1 for the first obstacle."""
+        """Polygon index of each wall, (n): 0 for the room, 1 for the first obstacle."""
         return self._edges[1]
 
     @property
@@ -140,25 +140,25 @@ class Layout:
 
     @property
     def corners(self) -> NDArray[np.float64]:
-        """End points of all walls, (n, 2)."""
+        """Corners of the room and all obstacles [m], (n, 2)."""
         return self.walls[:, :2]
 
     @cached_property
     def free_space(self) -> Polygon:
-        """The room less its obstacles."""
+        """The room minus its obstacles."""
         space = self.room.difference(shapely.union_all(self.obstacles))
         shapely.prepare(space)
         return space
 
     def is_free(self, points: ArrayLike, clearance: float | None = None) -> NDArray[np.bool_]:
-        """Which of ``points`` (n, 2) lie in free space, at least ``clearance`` from every wall."""
+        """Mask (n) of the ``points`` (n, 2) in free space, at least ``clearance`` [m] from every wall."""
         xy = check_points("points", points)
         distance = shapely.distance(shapely.points(xy), self.free_space.boundary)
         far = distance >= (self.clearance if clearance is None else clearance)
         return np.asarray(shapely.contains_xy(self.free_space, xy[:, 0], xy[:, 1]) & far)
 
     def sample(self, num_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw points uniformly from the free space, (num_points, 2)."""
+        """Draw points [m] uniformly from the free space, (num_points, 2)."""
         if num_points < 1:
             raise ValueError(f"Expected 'num_points' in [1, inf), got {num_points!r}")
         x0, y0, x1, y1 = self.room.bounds
@@ -171,7 +171,7 @@ class Layout:
         raise ValueError(f"Expected a room with free space at clearance {self.clearance} m, got {self.room.wkt}")
 
     def grid(self, num_points: int) -> NDArray[np.float64]:
-        """Every feasible point of a regular grid over the room's bounding box, ``num_points`` per axis, (n, 2)."""
+        """Feasible points [m] of a regular grid over the room's bounding box, ``num_points`` per axis, (n, 2)."""
         if num_points < 1:
             raise ValueError(f"Expected 'num_points' in [1, inf), got {num_points!r}")
         x0, y0, x1, y1 = self.room.bounds
@@ -180,12 +180,12 @@ class Layout:
         return points[self.is_free(points)]
 
     def moved(self, x: float, y: float) -> Layout:
-        """The same room ``x`` and ``y`` metres further."""
+        """The same room translated by ``x`` and ``y`` [m]."""
         room, *obstacles = (affinity.translate(polygon, x, y) for polygon in (self.room, *self.obstacles))
         return replace(self, room=room, obstacles=tuple(obstacles))
 
     def to_geojson(self, path: str | Path | None = None) -> dict[str, Any]:
-        """FeatureCollection of the room and its obstacles, in metres; also written to ``path`` if given."""
+        """GeoJSON FeatureCollection of the room and its obstacles, in metres; also written to ``path`` if given."""
         roles = ["room"] + ["obstacle"] * len(self.obstacles)
         features = [
             {
@@ -202,54 +202,54 @@ class Layout:
 
     @classmethod
     def from_geojson(cls, source: str | Path | dict[str, Any], clearance: float = 0.5) -> Layout:
-        """Read a FeatureCollection of polygons in metres, from a file or a dictionary.
+        """Read a GeoJSON FeatureCollection of polygons in metres, from a file or a dictionary.
 
-        Each feature has the property ``role``, once ``room`` and otherwise ``obstacle``, and may have
-        ``material``, an ITU-R P.2040 name (``concrete`` if missing).
+        Each feature has the property ``role``, ``room`` for exactly one of them and ``obstacle`` for the others, and
+        optionally ``material``, an ITU-R P.2040 name (default: ``concrete``).
         """
         collection = read_json(Path(source)) if isinstance(source, str | Path) else source
         outlines: dict[str, list[tuple[Polygon, str]]] = {"room": [], "obstacle": []}
         for i, polygon, properties in _features(collection):
             role = properties.get("role")
-            if role not in list(outlines):  # a list may be asked for what has no hash
+            if role not in list(outlines):  # a list, since role may be unhashable
                 raise ValueError(f"Expected 'role' of feature {i} in ['room', 'obstacle'], got {role!r}")
             outlines[role].append((polygon, properties.get("material", "concrete")))
         if len(outlines["room"]) != 1:
-            raise ValueError(f"Expected one feature with role 'room', got {len(outlines['room'])}")
+            raise ValueError(f"Expected exactly one feature with role 'room', got {len(outlines['room'])}")
         polygons, materials = zip(*outlines["room"], *outlines["obstacle"], strict=True)
         return cls(polygons[0], polygons[1:], materials, clearance)
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds; a ValueError that names the file if it is not JSON."""
+    """Contents of a JSON file; raises a ValueError that names the file if it is not valid JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # not text, not JSON, or nested without end
-        raise ValueError(f"Expected GeoJSON in {path}, got what is not JSON: {error}") from error
+    except (ValueError, RecursionError) as error:  # not text, not JSON, or nested too deeply
+        raise ValueError(f"Expected GeoJSON in {path}, got invalid JSON: {error}") from error
 
 
 def _features(collection: Any) -> Iterator[tuple[int, Polygon, dict[str, Any]]]:
     """Index, polygon and properties of each feature."""
     if not isinstance(collection, dict) or not isinstance(collection.get("features"), list):
-        raise ValueError("Expected a GeoJSON FeatureCollection, got something without 'features'")
+        raise ValueError("Expected a GeoJSON FeatureCollection, got JSON without a list of 'features'")
     for i, feature in enumerate(collection["features"]):
         geometry = feature.get("geometry") if isinstance(feature, dict) else None
         if not isinstance(geometry, dict) or geometry.get("type") != "Polygon":
             raise ValueError(f"Expected a Polygon in feature {i}, got {reprlib.repr(geometry)}")
         try:
-            with np.errstate(invalid="ignore"):  # NaN is refused with its name when the layout is made
+            with np.errstate(invalid="ignore"):  # Layout rejects NaN with a clearer message
                 polygon = shapely.geometry.shape(geometry)
         except (KeyError, TypeError, ValueError, IndexError, shapely.GEOSException) as error:
             shown = reprlib.repr(geometry)
-            raise ValueError(f"Expected rings of at least three (x, y) in feature {i}, got {shown}") from error
+            raise ValueError(f"Expected rings of at least three points (x, y) in feature {i}, got {shown}") from error
         properties = feature.get("properties") or {}
         if not isinstance(properties, dict):
-            raise ValueError(f"Expected 'properties' of feature {i} by name, got {properties!r}")
+            raise ValueError(f"Expected 'properties' of feature {i} as a JSON object, got {properties!r}")
         yield i, polygon, properties
 
 
 def check_points(name: str, points: ArrayLike) -> NDArray[np.float64]:
-    """Points as a finite float array (n, 2) with n > 0."""
+    """Convert ``points`` to a finite float array (n, 2) with n > 0, or raise a ValueError."""
     xy = np.asarray(points, dtype=float)
     if xy.ndim != 2 or xy.shape[1] != 2 or len(xy) == 0:
         raise ValueError(f"Expected '{name}' of shape (n, 2) with n > 0, got {xy.shape}")
@@ -260,7 +260,7 @@ def check_points(name: str, points: ArrayLike) -> NDArray[np.float64]:
 
 
 def _clean(polygon: Polygon, name: str, clockwise: bool) -> Polygon:
-    """Polygon with its free side on the left and no vertex in the middle of a straight wall."""
+    """Check a polygon, orient it so that free space is on the left, and remove vertices within straight walls."""
     if not isinstance(polygon, Polygon) or polygon.is_empty:
         raise ValueError(f"Expected '{name}' as a polygon, got {polygon!r}")
     coordinates = shapely.get_coordinates(polygon)
@@ -282,7 +282,7 @@ def _clean(polygon: Polygon, name: str, clockwise: bool) -> Polygon:
 
 
 def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[tuple[Polygon, ...], int]:
-    """Obstacles that keep their distances, too few if a few hundred shapes do not do; and how many were drawn."""
+    """Draw obstacles that keep the required gaps; returns them, possibly too few, and the number of attempts."""
     obstacles: list[Polygon] = []
     tries = 0
     while len(obstacles) < room.num_obstacles and tries < 100 * room.num_obstacles:
@@ -300,7 +300,7 @@ def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[tuple[Polygon
 
 
 def _draw_shape(rng: np.random.Generator, room: Room) -> Polygon:
-    """A rectangle, an L or a T, one as likely as the other, with its box's lower left corner at the origin."""
+    """Draw a rectangle, an L or a T with equal probability; its bounding box starts at the origin."""
     kind = ("rectangle", "L", "T")[int(rng.integers(3))]
     if kind == "rectangle":
         return shapely.box(0, 0, *rng.uniform(*room.rectangle_side, size=2))
@@ -311,7 +311,7 @@ def _draw_shape(rng: np.random.Generator, room: Room) -> Polygon:
 
 
 def draw_position(layout: Layout, pose: Pose, rng: np.random.Generator) -> NDArray[np.float64]:
-    """A point of the free space, far enough from the receiver for a twin to trace, (2)."""
+    """Draw a point [m] from the free space, (2), far enough from the receiver for a twin to trace."""
     while True:
         found = away_from(pose, layout.sample(1, rng))
         if len(found):
@@ -319,5 +319,5 @@ def draw_position(layout: Layout, pose: Pose, rng: np.random.Generator) -> NDArr
 
 
 def away_from(pose: Pose, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points far enough from the receiver for a twin to trace."""
+    """The ``points`` (n, 2) that are far enough from the receiver for a twin to trace."""
     return points[np.hypot(points[:, 0] - pose.x, points[:, 1] - pose.y) >= MIN_DISTANCE]

@@ -6,8 +6,8 @@ import math
 
 VACUUM_PERMITTIVITY = 8.8541878128e-12
 
-# Table 3 of ITU-R P.2040, ranges up to 100 GHz: lowest and highest frequency [GHz], then a, b, c, d of
-# permittivity a f^b and conductivity c f^d [S/m] with f in GHz.
+# Table 3 of ITU-R P.2040, up to 100 GHz: lowest and highest frequency [GHz], then a, b, c and d of
+# the relative permittivity a f^b and the conductivity c f^d [S/m], with f in GHz.
 _TABLE = {
     "vacuum": (0.001, 100.0, 1.0, 0.0, 0.0, 0.0),
     "concrete": (1.0, 100.0, 5.24, 0.0, 0.0462, 0.7822),
@@ -31,7 +31,7 @@ _TABLE = {
 
 
 def material_names() -> list[str]:
-    """Names that a polygon's ``material`` may have."""
+    """Valid names of materials."""
     return sorted(_TABLE)
 
 
@@ -42,7 +42,7 @@ def check_material(name: str) -> None:
 
 
 def defined(name: str, frequency: float) -> bool:
-    """Whether a known material is defined at ``frequency`` [Hz]."""
+    """Whether ITU-R P.2040 defines a material at ``frequency`` [Hz]."""
     check_material(name)
     low, high, *_ = _TABLE[name]
     return low <= frequency / 1e9 <= high
@@ -60,7 +60,7 @@ def permittivity(name: str, frequency: float) -> complex:
     if not defined(name, frequency):
         others = [other for other in material_names() if defined(other, frequency)]
         raise ValueError(
-            f"Expected a 'material' that is defined at {gigahertz:g} GHz, got {name!r} "
+            f"Expected a 'material' defined at {gigahertz:g} GHz, got {name!r} "
             f"(defined from {low:g} to {high:g} GHz); choose one of {others}"
         )
     conductivity = c * gigahertz**d

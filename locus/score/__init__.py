@@ -1,1 +1,1 @@
-"""Scores: whatever turns traced and observed paths into a posterior over the candidates."""
+"""Scores: LOCUS-DT, the baselines and the Bayes limit, all giving a posterior over the candidates."""

@@ -1,11 +1,11 @@
-"""The baselines of Sec. III-C: observed paths and the receiver's pose in, a density of the transmitter's position out.
+"""The baselines of Sec. III-C: observed paths and receiver pose in, a density of the transmitter's position out.
 
-They do not see the twin: a network gives the parameters of a density, which is evaluated on the candidates and
-normalised there, so that its loss is the same quantity as LOCUS-DT's. Lengths are in units of half a room's side.
+They do not use the twin: a network predicts the parameters of a density, which is evaluated at the candidates and
+normalised over them, so that its loss is comparable with LOCUS-DT's. Lengths are in units of half the room's side.
 
-Two encodings: ``plain`` gives the network angles relative to the heading, and takes the position in the room from it
-(Gauss-Polar: the direction relative to the heading). ``turned`` turns the angles to the axes of the room and takes the
-position relative to the receiver (Gauss-Polar: the direction relative to those axes).
+There are two encodings. With ``plain``, input angles are relative to the heading and the predicted position is in room
+coordinates (Gauss-Polar: the direction is relative to the heading). With ``turned``, input angles are rotated to the
+room's axes and the predicted position is relative to the receiver (Gauss-Polar: the direction is in room axes).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from locus.score.method import HIDDEN, Method, MethodOptions
 RECIPE = 1
 
 _POSE = 4  # x, y, cosine and sine of the heading
-_LEAST_WIDTH = 1e-3  # of a density: 5 cm in a room of 100 m
-_WRAPS = 2  # turns to either side that are summed
+_LEAST_WIDTH = 1e-3  # minimum standard deviation of a density: 5 cm in a room of 100 m
+_WRAPS = 2  # turns summed to either side for the wrapped Gaussian
 
 
 class DensityNetwork(Method):
-    """A network of hidden layers (64, 16) whose output is the parameters of a density over the plane."""
+    """A network with hidden layers (64, 16) that predicts the parameters of a two-dimensional density."""
 
     encodings = ("plain", "turned")
     num_outputs: int
@@ -47,12 +47,12 @@ class DensityNetwork(Method):
         )
 
     def candidates(self, paths: xr.Dataset) -> NDArray[np.float32]:
-        """Positions, (-1, -1) and (1, 1) in opposite corners of the room."""
+        """Positions scaled to [-1, 1] over the room, (..., candidate, 2)."""
         position = np.stack([paths.x.values, paths.y.values], axis=-1)
         return self._scale(position).astype(np.float32)
 
     def conditions(self, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float32]:
-        """The observed features that LOCUS-DT sees, and the pose."""
+        """The observed features, as for LOCUS-DT, and the receiver pose: (..., snapshot, feature)."""
         seen = features(observed, self.options.num_paths, self.options.features)
         heading = np.asarray(paths.rx_heading.values)[..., np.newaxis]
         position = self._scale(np.stack([paths.rx_x.values, paths.rx_y.values], axis=-1))[..., np.newaxis, :]
@@ -64,19 +64,19 @@ class DensityNetwork(Method):
         return np.concatenate([seen, pose.astype(np.float32)], axis=-1)
 
     def forward(self, candidates: Tensor, conditions: Tensor) -> Tensor:
-        """Log density of every candidate for every snapshot, (..., snapshot, candidate)."""
+        """Log density at every candidate for every snapshot, (..., snapshot, candidate)."""
         outputs = self.network(conditions)
         return self.log_density(candidates[..., None, :, :], outputs[..., None, :], conditions[..., None, -_POSE:])
 
     @abstractmethod
     def log_density(self, positions: Tensor, outputs: Tensor, pose: Tensor) -> Tensor:
-        """Log density at positions (..., 2), given the network's outputs (..., number) and the pose (..., 4)."""
+        """Log density at positions (..., 2), given the network's outputs (..., num_outputs) and the pose (..., 4)."""
 
     def _scale(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(2 * position / self.options.size - 1)
 
     def _origin(self, pose: Tensor) -> Tensor:
-        """Where means are measured from."""
+        """Origin of the predicted positions: the receiver if ``turned``, else the centre of the room."""
         return pose[..., :2] if self.options.encoding == "turned" else torch.zeros_like(pose[..., :2])
 
 
@@ -100,7 +100,7 @@ class GmmCart(DensityNetwork):
 
     def __init__(self, options: MethodOptions | None = None) -> None:
         super().__init__(options)
-        # Components start apart, a third of a turn from each other and narrow: those that overlap may stay together
+        # Start with narrow components spread around the centre: components that overlap initially may never separate
         angle = 2 * math.pi * torch.arange(self.num_components) / self.num_components
         bias = self.network[-1].bias.data.unflatten(0, (self.num_components, 6))
         bias[:, 1:3] = 0.5 * torch.stack([torch.cos(angle), torch.sin(angle)], dim=1)
@@ -114,17 +114,17 @@ class GmmCart(DensityNetwork):
 
 
 class GaussPolar(DensityNetwork):
-    """A Gaussian in distance and direction from the receiver."""
+    """A Gaussian in polar coordinates, distance and direction from the receiver."""
 
     name = "gauss_polar"
     num_outputs = 6
 
     def log_density(self, positions: Tensor, outputs: Tensor, pose: Tensor) -> Tensor:
-        """Density over the plane of a Gaussian of distance, cut off at zero, and of direction, wrapped around.
+        """Gaussian in distance, truncated at zero, and direction, wrapped; as a density per unit area.
 
-        The distance has a Gaussian marginal; the direction, given the distance, is a wrapped Gaussian about a mean that
-        is linear in the distance: together the full covariance, by its Cholesky factor. The 1/r turns a density over
-        distance and direction into one over the plane.
+        The distance has a Gaussian marginal; given the distance, the direction is a wrapped Gaussian whose mean is
+        linear in the distance. Together they have a full covariance, parametrised by its Cholesky factor. The factor
+        1/r converts the density in polar coordinates to one per unit area.
         """
         offset = positions - pose[..., :2]
         distance = torch.hypot(offset[..., 0], offset[..., 1]).clamp_min(1e-6)
@@ -134,7 +134,7 @@ class GaussPolar(DensityNetwork):
         mean, width = softplus(outputs[..., 0]), softplus(outputs[..., 1]) + _LEAST_WIDTH
         cosine = torch.where((outputs[..., 2] == 0) & (outputs[..., 3] == 0), 1.0, outputs[..., 2])
         middle = torch.atan2(outputs[..., 3], cosine)
-        spread = math.pi * torch.sigmoid(outputs[..., 5]) + _LEAST_WIDTH  # wider, it would be uniform all the same
+        spread = math.pi * torch.sigmoid(outputs[..., 5]) + _LEAST_WIDTH  # beyond pi it is practically uniform
         standard = (distance - mean) / width
         turn = direction - middle - outputs[..., 4] * standard
         turn = turn - 2 * math.pi * torch.round(turn / (2 * math.pi))
@@ -145,7 +145,7 @@ class GaussPolar(DensityNetwork):
 
 
 def _log_gaussian(positions: Tensor, parameters: Tensor) -> Tensor:
-    """Log density of a Gaussian: mean (2), and the Cholesky factor of its covariance, diagonal (2) and below it (1)."""
+    """Log density of a Gaussian; parameters: mean (2), diagonal (2) and off-diagonal (1) of the Cholesky factor."""
     first = softplus(parameters[..., 2]) + _LEAST_WIDTH
     second = softplus(parameters[..., 3]) + _LEAST_WIDTH
     offset = positions - parameters[..., :2]
@@ -155,7 +155,7 @@ def _log_gaussian(positions: Tensor, parameters: Tensor) -> Tensor:
 
 
 def _turn(vectors: NDArray[np.float32], angle: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Vectors (..., 2) turned by an angle; zeros, which stand for missing paths, stay zeros."""
+    """Rotate vectors (..., 2) by an angle [rad]; zeros, which stand for missing paths, stay zeros."""
     x, y = vectors[..., 0], vectors[..., 1]
     turned = np.stack([x * np.cos(angle) - y * np.sin(angle), x * np.sin(angle) + y * np.cos(angle)], axis=-1)
     return turned.astype(np.float32)

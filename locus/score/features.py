@@ -1,4 +1,4 @@
-"""Features: path sets of the twin or of an observation in, the numbers that the networks see out (Sec. II-F)."""
+"""Features (Sec. II-F): traced or observed path sets in, network inputs out."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from locus.settings.config import FeatureOptions
 RECIPE = 1
 
 PER_PATH = 3
-"""Numbers a path: cosine and sine of its angle of arrival, and its scaled SNR. The delay is discarded."""
+"""Features per path: cosine and sine of the angle of arrival, and the scaled SNR. The delay is not used."""
 
 
 def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | None = None) -> NDArray[np.float32]:
-    """The strongest paths as numbers, for both sides of the comparison.
+    """Features of the strongest paths, the same for traced and observed paths.
 
     The SNR in dB is clipped to ``options.snr_range`` and scaled to [0, 1]. A missing path (``valid`` False: not
-    detected, or not traced) is three zeros, which no real path is.
+    detected, or not traced) is encoded as three zeros, which no real path can be.
 
     Args:
         paths: ``aoa``, ``snr_db`` and ``valid`` (..., path), strongest first.
-        num_paths: strongest paths that are used, K of the paper.
-        options: range of the SNR and order of the paths; the default ones if missing.
+        num_paths: number of strongest paths to use, K in the paper.
+        options: SNR range and order of the paths; by default those of ``FeatureOptions()``.
 
     Returns:
         Array (..., 3 x ``num_paths``).
@@ -32,7 +32,7 @@ def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | No
     strongest = paths[["aoa", "snr_db", "valid"]].isel(path=slice(num_paths))
     aoa, snr, valid = (strongest[name].transpose(..., "path").values for name in ("aoa", "snr_db", "valid"))
     if options.order == "angle":
-        # By the sine, which is all that a linear array sees; missing paths stay at the end
+        # By the sine, since a linear array cannot tell front from back; missing paths stay last
         by_angle = np.argsort(np.where(valid, np.sin(aoa), np.inf), axis=-1, kind="stable")
         aoa, snr, valid = (np.take_along_axis(values, by_angle, axis=-1) for values in (aoa, snr, valid))
     low, high = options.snr_range

@@ -1,8 +1,8 @@
-"""The Bayes limit: traced paths of a group and its snapshots in, the log posterior that no method can beat out.
+"""The Bayes limit: traced paths of a group and its snapshots in, the exact log posterior out, which no method can beat.
 
-Given the sync offset t, both receivers below look at a snapshot through filters of their own and see a power q(t). The
-sum over subcarriers makes q a trigonometric polynomial, which a few Fourier coefficients hold exactly. What is left is
-its integral over t: on a coarse grid everywhere, and on the fine one where the coarse one could not do.
+For a given sync offset t, the likelihood of either receiver below depends on the snapshot through a filter output power
+q(t). As a sum over subcarriers, q is a trigonometric polynomial, given exactly by a few Fourier coefficients. The
+likelihood is then integrated over t: on a coarse grid, and on a fine grid where the coarse grid is too inaccurate.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from locus.twin.antenna import array_response
 
 RECIPE = 1
 
-_BATCH = 32, 8  # candidates that are filtered side by side, phases known or not: they should stay in the cache
-_SMOOTH = 26.0  # largest exponent whose peak the coarse bins resolve: 8 a subcarrier, 16 if phases are unknown
-_REFINED, _KEPT = 8.0, 20.0  # nats below a candidate's peak down to which bins are refined, and count at all
-_HOPELESS = 60.0  # nats below the best candidate: not integrated, its highest bin stands for it
+_BATCH = 32, 8  # candidates filtered together, with known and unknown phases: they should fit into the cache
+_SMOOTH = 26.0  # largest exponent whose peak the coarse bins resolve: 8 per subcarrier, 16 with unknown phases
+_REFINED, _KEPT = 8.0, 20.0  # [nat] below a candidate's peak: bins down to the first are refined, to the second summed
+_HOPELESS = 60.0  # [nat] below the best candidate: beyond it, a candidate's highest bin replaces the integral
 
 Receiver = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096) -> xr.DataArray:
-    """Log posterior, eq. (2), of a receiver that knows each candidate's signal up to one phase and the sync offset.
+    """Log posterior, eq. (2), of a receiver that knows each candidate's signal except for carrier phase and timing.
 
-    A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which leaves
-    ``I0(2 |s^H D(t)^H y|) exp(-|s|^2)``; the offset t on a grid. The prior is uniform on the candidates with a path.
+    A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which gives
+    ``I0(2 |s^H D(t)^H y|) exp(-|s|^2)``; the offset t numerically. The prior is uniform over the candidates with paths.
 
     Args:
         paths: traced paths (candidate, path) of a group.
-        snapshots: what :func:`locus.observe` returns, ``iq`` (sample, antenna) or (snapshot, sample, antenna).
-        radio: waveform, antennas and link budget; by default the one that ``snapshots`` carries, or the paper's.
-        num_bins: bins of the sync offset over the pilot's period; the result is that of the sum over all of them.
+        snapshots: Dataset from :func:`locus.observe`, ``iq`` (sample, antenna) or (snapshot, sample, antenna).
+        radio: waveform, antennas and link budget; by default the radio stored in ``snapshots``, else the paper's.
+        num_bins: number of sync-offset bins per pilot period; the result equals the sum over all of them.
 
     Returns:
-        Log posterior (candidate) or (snapshot, candidate): its exponentials sum to 1; -inf without a path.
+        Log posterior (candidate) or (snapshot, candidate), normalised over candidates; -inf for those without paths.
 
     Raises:
-        ValueError: dimensions or values are others, or no candidate has a path.
+        ValueError: an input has the wrong dimensions or values, or no candidate has a path.
     """
     return _limit(paths, snapshots, radio, num_bins, _known_phases)
 
@@ -58,11 +58,11 @@ def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, 
 def phase_blind(
     paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096
 ) -> xr.DataArray:
-    """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path but no path's phase.
+    """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path, but not its phase.
 
-    Gains are independent zero-mean complex Gaussians of the traced powers P, so that a snapshot is one too, with the
-    covariance I + A P A^H: a column of A is a path's array response times its delays. Arguments and result are those
-    of :func:`bayes`.
+    Path gains are independent zero-mean complex Gaussians with the traced powers P, so that a snapshot is complex
+    Gaussian with covariance I + A P A^H; each column of A is the array response of a path times its delay response.
+    Arguments and result are those of :func:`bayes`.
     """
     return _limit(paths, snapshots, radio, num_bins, _unknown_phases)
 
@@ -112,9 +112,9 @@ def _check(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio, num_bins: int
             found = paths[name].dims if name in paths else "none"
             raise ValueError(f"Expected 'paths' with {name} (candidate, path), got {found}")
         if not np.isfinite(paths[name].values[paths.valid.values.astype(bool)]).all():
-            raise ValueError(f"Expected finite {name} of valid 'paths', got others")
+            raise ValueError(f"Expected finite {name} of valid 'paths', got NaN or infinity")
     if not paths.valid.values.any():
-        raise ValueError("Expected a candidate with a path in 'paths', got none")
+        raise ValueError("Expected at least one candidate with a path in 'paths', got none")
     dims = snapshots.iq.dims if "iq" in snapshots else "none"
     if dims not in (("sample", "antenna"), ("snapshot", "sample", "antenna")):
         raise ValueError(f"Expected 'snapshots' with iq (sample, antenna) or (snapshot, sample, antenna), got {dims}")
@@ -128,26 +128,26 @@ def _check(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio, num_bins: int
 def _log_likelihood(
     paths: xr.Dataset, channel: Tensor, radio: Radio, num_bins: int, look: Receiver
 ) -> NDArray[np.float64]:
-    """Log likelihood (snapshot, candidate) up to a constant of each snapshot; every candidate has a path."""
+    """Log likelihood (snapshot, candidate) up to a constant per snapshot, for candidates with at least one path."""
     coherent = look is _known_phases
     coefficients, constant = _powers(paths, channel, radio, look)
     prior = _folded_prior(radio, num_bins)
     num_coarse = num_bins
-    # With an offset within less than a period there are bins without weight, which coarse ones would blur.
+    # A sync window shorter than a period leaves bins of zero prior, whose edges coarse bins would blur.
     while prior.all() and num_coarse % 2 == 0 and num_coarse >= (16 if coherent else 32) * radio.num_subcarriers:
         num_coarse //= 2
-    # Coarse weights have the same sum as the fine ones with all that coarse bins resolve.
+    # Band-limited prior: on functions that the coarse bins resolve, it gives the same sums as the fine one.
     coarse_prior = np.fft.irfft(np.fft.rfft(prior)[: num_coarse // 2 + 1], num_coarse) if prior.all() else prior
     rows = []
     for one in coefficients:
-        # Single precision is enough for smooth peaks; higher ones are refined in double.
+        # Single precision is enough for smooth peaks; sharper ones are refined in double precision.
         coarse = torch.fft.irfft(one.to(torch.complex64), n=num_coarse, norm="forward").clamp_(min=0)
         rows.append(_integrate(coarse, one.numpy(), constant.numpy(), prior, coarse_prior, coherent) - constant.numpy())
     return np.array(rows)
 
 
 def _powers(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Receiver) -> tuple[Tensor, Tensor]:
-    """Fourier coefficients of q(t), (snapshot, candidate, subcarrier), and the constant of each candidate."""
+    """Fourier coefficients of q(t), (snapshot, candidate, subcarrier), and the constant term of each candidate."""
     valid = paths.valid.values.astype(bool)
     n, device = radio.num_subcarriers, channel.device
     coefficients = torch.empty(len(channel), len(valid), n, dtype=channel.dtype)
@@ -155,7 +155,7 @@ def _powers(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Receiver) ->
     turns = np.where(valid, paths.delay.values.astype(float) / radio.period % 1, 0)
     arrays = array_response(np.where(valid, paths.aoa.values, 0), radio.num_antennas)
     gains = np.where(valid, paths.gain.values, 0).astype(complex) * math.sqrt(radio.tx_power / radio.noise_power)
-    # Candidates with equally many paths go together, so that little padding is carried along.
+    # Candidates with equal numbers of paths are batched together to keep padding small.
     batch = _BATCH[0] if look is _known_phases else _BATCH[1]
     length = valid.shape[1] - np.argmax(valid[:, ::-1], axis=1)
     for index in np.split(np.argsort(length, kind="stable"), range(batch, len(valid), batch)):
@@ -169,7 +169,7 @@ def _powers(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Receiver) ->
 
 
 def _known_phases(channel: Tensor, gain: Tensor, wave: Tensor, array: Tensor) -> tuple[Tensor, Tensor]:
-    """What one filter a candidate sees, s^H y before the sum over subcarriers, and the energy of the signal s.
+    """Output of one filter per candidate, s^H y before the sum over subcarriers, and the energy of the signal s.
 
     Results are (candidate, filter, snapshot, subcarrier) and (candidate).
     """
@@ -179,9 +179,9 @@ def _known_phases(channel: Tensor, gain: Tensor, wave: Tensor, array: Tensor) ->
 
 
 def _unknown_phases(channel: Tensor, gain: Tensor, wave: Tensor, array: Tensor) -> tuple[Tensor, Tensor]:
-    """What as many filters as paths see, L^-1 P^(1/2) A^H y, and log det(L L^H) = log det(I + P^(1/2) A^H A P^(1/2)).
+    """Output of one filter per path, L^-1 P^(1/2) A^H y, and log det(L L^H) = log det(I + P^(1/2) A^H A P^(1/2)).
 
-    By Woodbury's identity their power is y^H y - y^H (I + A P A^H)^-1 y. L exists also when paths coincide.
+    By the Woodbury identity, their power is y^H y - y^H (I + A P A^H)^-1 y. L exists even if paths coincide.
     """
     root = gain.abs().to(gain.dtype)
     gram = (wave.conj() @ wave.mT) * (array.conj() @ array.mT) * (root[:, :, None] * root[:, None, :])
@@ -193,20 +193,20 @@ def _unknown_phases(channel: Tensor, gain: Tensor, wave: Tensor, array: Tensor) 
 
 
 def _folded_prior(radio: Radio, num_bins: int) -> NDArray[np.float64]:
-    """Probability that the sync offset, modulo the pilot's period, is nearest to each bin; bin 0 is at offset 0."""
+    """Prior probability of each bin of the sync offset modulo the pilot period; bin 0 is centred on offset 0."""
     if radio.sync_window == 0:
         return np.asarray(np.eye(1, num_bins)[0])
     window = radio.sync_window / radio.period
     edges = np.concatenate([[0], (np.arange(num_bins) + 0.5) / num_bins, [1]])
     below = math.floor(window) * edges + np.minimum(edges, window % 1)
     mass = np.diff(below) / window
-    mass[0] += mass[-1]  # bin 0 reaches around the end of the period
+    mass[0] += mass[-1]  # bin 0 wraps around the end of the period
     return np.asarray(mass[:-1])
 
 
 @njit(cache=True, fastmath=True)
 def _sum_power(spectrum):  # type: ignore[no-untyped-def]
-    """Power (candidate, snapshot, bin), summed over the filters of (candidate, filter, snapshot, bin)."""
+    """Power (candidate, snapshot, bin), summed over filters, of spectra (candidate, filter, snapshot, bin)."""
     num_candidates, num_filters, num_snapshots, num_bins = spectrum.shape
     power = np.zeros((num_candidates, num_snapshots, num_bins))
     for c in range(num_candidates):
@@ -225,15 +225,15 @@ def _integrate(
     coarse_prior: NDArray[np.float64],
     coherent: bool,
 ) -> NDArray[np.float64]:
-    """Logarithm of the integral of I0(2 sqrt(q)), or of exp(q), over the offset: (candidate) of one snapshot."""
-    # |p| = M cos(a) of a polynomial of degree n is at least M cos(a + n d) at a distance d (Riesz; Boas).
+    """Logarithm of the integral of I0(2 sqrt(q)), or of exp(q), over the sync offset: (candidate), for one snapshot."""
+    # A polynomial of degree n, at most M and M cos(a) somewhere, is at least M cos(a + n d) within d (Riesz; Boas).
     turn = (coefficients.shape[1] - 1) / 2 * math.pi / coarse.shape[1]
     highest = coarse.amax(1).double().numpy()
     top = highest if prior.all() else coarse[:, torch.from_numpy(prior > 0)].amax(1).double().numpy()
     result = _height(top, coherent)
     bound = highest / math.cos(turn) ** 2
     alive = _height(bound, coherent) - constant >= (result - constant).max() - _HOPELESS
-    # A peak is as narrow as its curvature, 2 sqrt(q) or 2 q, makes it, and twice the bins resolve four times as much.
+    # The curvature of a peak, 2 sqrt(q) or 2 q, sets its width; twice the bins resolve four times the curvature.
     smooth = (2 * np.sqrt(highest) if coherent else 2 * highest / 4) <= _SMOOTH
     index = np.flatnonzero(alive & smooth)
     result[index] = _sum_smooth(coarse.numpy(), index, coarse_prior, coherent)
@@ -255,7 +255,7 @@ def _height(power: NDArray[np.float64], coherent: bool) -> NDArray[np.float64]:
 
 @njit(cache=True, fastmath=True)
 def _sum_smooth(coarse, index, prior, coherent):  # type: ignore[no-untyped-def]
-    """Logarithm of the weighted sum over coarse bins, for some candidates; exponents are small."""
+    """Logarithm of the weighted sum over the coarse bins, for candidates ``index`` with small exponents."""
     result = np.empty(len(index))
     for i in range(len(index)):
         power = coarse[index[i]].astype(np.float64)
@@ -274,7 +274,7 @@ def _sum_smooth(coarse, index, prior, coherent):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _sum_refined(coarse, coefficients, prior, coarse_prior, circle, level, coherent):  # type: ignore[no-untyped-def]
-    """The same for one candidate of which the bins above a level are refined."""
+    """The same sum for one candidate, with the bins above ``level`` refined."""
     step = len(prior) // len(coarse)
     above = np.flatnonzero(coarse >= level)
     fine = (np.repeat(above * step - step // 2, step) + np.arange(len(above) * step) % step) % len(prior)
@@ -294,7 +294,7 @@ def _sum_refined(coarse, coefficients, prior, coarse_prior, circle, level, coher
 
 @njit(cache=True)
 def _bessel(x):  # type: ignore[no-untyped-def]
-    """exp(-x) I0(x) after Abramowitz and Stegun 9.8.1 and 9.8.2: to 2e-7, whatever the size of x."""
+    """exp(-x) I0(x) by Abramowitz and Stegun 9.8.1 and 9.8.2; accurate to 2e-7 for all x."""
     if x < 3.75:
         t = (x / 3.75) ** 2
         series = 1.2067492 + t * (0.2659732 + t * (0.0360768 + t * 0.0045813))
@@ -306,9 +306,9 @@ def _bessel(x):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=True)
 def _evaluate(coefficients, points):  # type: ignore[no-untyped-def]
-    """The polynomial with these Fourier coefficients at points of the unit circle."""
+    """Evaluate the real polynomial with these Fourier coefficients at points on the unit circle."""
     result = np.empty(len(points))
-    for start in range(0, len(points), 64):  # so many abreast as stay in registers and the nearest cache
+    for start in range(0, len(points), 64):  # blocks that fit into registers and the L1 cache
         turn_real, turn_imaginary = points[start : start + 64].real.copy(), points[start : start + 64].imag.copy()
         real, imaginary = np.ones(len(turn_real)), np.zeros(len(turn_real))
         total = np.full(len(turn_real), coefficients[0].real)

@@ -1,6 +1,6 @@
-"""The score: twin paths of every candidate and observed paths in, a posterior over the candidates out.
+"""The score: traced paths of every candidate and observed paths in, a posterior over the candidates out.
 
-:class:`Method` is what LOCUS-DT and the baselines share; :mod:`locus.score.pairwise` has LOCUS-DT's own.
+:class:`Method` is the base class of LOCUS-DT (:mod:`locus.score.pairwise`) and of the baselines.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ HIDDEN = (64, 16)
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """What a trained network must know to be used again."""
+    """Options of a network, stored with its weights."""
 
     num_paths: int = 6
-    """Paths of each side, K of the paper."""
+    """Number of traced and of observed paths used, K in the paper."""
     features: FeatureOptions = field(default_factory=FeatureOptions)
     size: float = 100.0
-    """Side of the rooms trained on [m]: the baselines' unit of length is half of it."""
+    """Side of the training rooms [m]; the baselines' unit of length is half of it."""
     encoding: str = "plain"
-    """How the baselines see angles and the receiver; LOCUS-DT has one way only."""
+    """Encoding of angles and positions for the baselines (see :mod:`locus.score.densities`); LOCUS-DT has only one."""
 
     @property
     def num_features(self) -> int:
-        """Numbers of one path set."""
+        """Number of features of one path set."""
         return PER_PATH * self.num_paths
 
 
@@ -58,31 +58,31 @@ class Method(nn.Module, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def candidates(self, paths: xr.Dataset) -> NDArray[np.float32]:
-        """What the method knows of each candidate, (..., candidate, number)."""
+        """Network inputs for each candidate, (..., candidate, feature)."""
 
     @abstractmethod
     def conditions(self, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float32]:
-        """What it knows of each snapshot, (..., snapshot, number)."""
+        """Network inputs for each snapshot, (..., snapshot, feature)."""
 
     @abstractmethod
     def forward(self, candidates: Tensor, conditions: Tensor) -> Tensor:
         """Scores (..., snapshot, candidate), eq. (14)."""
 
     def loss(self, candidates: Tensor, truths: Tensor, conditions: Tensor, dropped: Tensor) -> Tensor:
-        """Mean cross-entropy of eq. (17) over the truth and the candidates, one of which is left out.
+        """Mean cross-entropy of eq. (17) over the truth and all candidates but one.
 
         Args:
-            candidates: of each group, (group, candidate, number).
-            truths: the true candidate of each snapshot, (group, snapshot, number).
-            conditions: of each snapshot, (group, snapshot, number).
-            dropped: candidate that does not count for a snapshot, (group, snapshot): the truth, where it is among them.
+            candidates: inputs for the candidates of each group, (group, candidate, feature).
+            truths: inputs for the true candidate of each snapshot, (group, snapshot, feature).
+            conditions: inputs for each snapshot, (group, snapshot, feature).
+            dropped: index of the candidate to ignore for each snapshot, (group, snapshot): the truth, if among them.
         """
         scores = self(candidates, conditions).scatter(-1, dropped[..., None], -torch.inf)
         true = self(truths[..., None, :], conditions[..., None, :])[..., 0]
         return (torch.logsumexp(torch.cat([scores, true], -1), -1) - true[..., 0]).mean()
 
     def log_posterior(self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None) -> xr.DataArray:
-        """Logarithm of :meth:`posterior`, accurate where that underflows."""
+        """Logarithm of :meth:`posterior`, accurate even where the posterior underflows."""
         single = "snapshot" not in observed.dims
         observed = observed.expand_dims("snapshot") if single else observed
         device = next(self.parameters()).device
@@ -99,9 +99,9 @@ class Method(nn.Module, ABC):  # type: ignore[misc]
         """Probability of every candidate, eq. (9), normalised over the candidates as in eq. (16).
 
         Args:
-            paths: traced paths (candidate, path) with the coordinates that a twin gives them.
-            observed: estimated paths (path) or (snapshot, path).
-            prior: weight of every candidate, (candidate), not negative; uniform if missing.
+            paths: traced paths (candidate, path), as returned by :meth:`locus.Twin.trace`.
+            observed: estimated paths (path) or (snapshot, path), as returned by :func:`locus.estimate`.
+            prior: non-negative weight of every candidate, (candidate); uniform by default.
 
         Returns:
             DataArray (candidate) or (snapshot, candidate) that sums to 1 over the candidates, coordinates x and y.
@@ -122,20 +122,20 @@ class Scorer(Protocol):
 
 
 def normalise(scores: NDArray[np.float32], prior: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Log posterior (..., candidate) from scores and a prior, whatever the size of the scores.
+    """Log posterior (..., candidate) from scores and a prior, without overflow.
 
     Raises:
-        ValueError: the prior has another shape, a negative or no positive weight, or is not finite.
+        ValueError: the prior has the wrong shape, is negative or not finite somewhere, or is zero everywhere.
     """
     logits = scores.astype(np.float64)
     if prior is not None:
         weights = np.asarray(prior, dtype=np.float64)
         if weights.shape != logits.shape[-1:]:
             raise ValueError(
-                f"Expected 'prior' of shape {logits.shape[-1:]}, one weight a candidate, got {weights.shape}"
+                f"Expected 'prior' of shape {logits.shape[-1:]}, one weight per candidate, got {weights.shape}"
             )
         if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
-            raise ValueError(f"Expected 'prior' finite, not negative and somewhere positive, got {weights}")
+            raise ValueError(f"Expected 'prior' finite, non-negative and not all zero, got {weights}")
         logits = logits + np.log(weights, out=np.full_like(weights, -np.inf), where=weights > 0)
     logits = logits - logits.max(axis=-1, keepdims=True)
     return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))

@@ -1,7 +1,7 @@
-"""Fused loss of the pairwise network on processors: features and weights in, loss and all gradients out.
+"""Fused CPU kernel for the pairwise network: features and weights in, loss and all gradients out.
 
-Torch would write and read every hidden layer of every pair several times; here a pair stays in registers and the first
-cache from its features to its gradients. The arithmetic is that of :class:`locus.score.pairwise.PairNetwork`.
+Torch would write and read the hidden layers of every pair several times; here they stay in the cache from the features
+to the gradients. The arithmetic is that of :class:`locus.score.pairwise.PairNetwork`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Float = NDArray[np.float32]
 
 _ROWS = 192
-"""Pairs that one matrix product takes: few enough for OpenBLAS to stay on the thread that calls it."""
+"""Rows per matrix product: few enough for OpenBLAS to run on the calling thread only."""
 
 
 @numba.njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True)  # type: ignore[untyped-decorator]
@@ -39,7 +39,7 @@ def _loss(
     d_bias: Float,
     d_last: Float,
 ) -> None:
-    """Losses (group, snapshot) and gradients of the weights, one a group, so that their sum has one order."""
+    """Losses (group, snapshot) and gradients of the weights, one per group so that they are summed in a fixed order."""
     num_groups, num_candidates = candidates.shape[:2]
     num_snapshots, width = conditions.shape[1], len(offset)
     scale = 1.0 / (num_groups * num_snapshots)
@@ -50,7 +50,7 @@ def _loss(
         truth = np.dot(truths[g], from_twin.T)
         observed = np.dot(conditions[g], from_observation.T) + offset
         d_twin, d_truth, d_observed = np.zeros_like(twin), np.zeros_like(truth), np.zeros_like(observed)
-        # The hidden layers of all pairs of one snapshot, the truth's in the last row
+        # Hidden layers of all pairs of one snapshot; the truth is in the last row
         first = np.empty((num_candidates + 1, width), dtype=np.float32)
         second = np.empty((num_candidates + 1, len(last)), dtype=np.float32)
         score = np.empty(num_candidates + 1, dtype=np.float32)
@@ -122,7 +122,7 @@ def _scores(twin: Float, observed: Float, weight: Float, bias: Float, last: Floa
 
 
 def fused_scores(*layers: torch.Tensor) -> torch.Tensor:
-    """Scores (..., snapshot, candidate) of the first layer's outputs for candidates and snapshots; no gradients."""
+    """Scores (..., snapshot, candidate) from the first layer's outputs for candidates and snapshots; no gradients."""
     twin, observed, weight, bias, last = (layer.detach().contiguous().numpy() for layer in layers)
     scores = np.empty((*observed.shape[:-1], twin.shape[-2]), dtype=np.float32)
     groups = [part.reshape(-1, *part.shape[-2:]) for part in (twin, observed, scores)]
@@ -139,7 +139,7 @@ def _first_layer(twin: Float, truth: Float, observed: Float, out: Float) -> None
 
 
 class FusedLoss(torch.autograd.Function):  # type: ignore[misc]
-    """Mean sampled cross-entropy of a batch of groups, eq. (17), as a torch function of the network's weights."""
+    """Mean sampled cross-entropy of eq. (17) over a batch of groups, differentiable in the network's weights."""
 
     @staticmethod
     def forward(
@@ -150,10 +150,10 @@ class FusedLoss(torch.autograd.Function):  # type: ignore[misc]
         dropped: torch.Tensor,
         *weights: torch.Tensor,
     ) -> torch.Tensor:
-        """Loss of candidates (group, candidate, number) and of truths and observations (group, snapshot, number).
+        """Loss for candidates (group, candidate, feature), truths and conditions (group, snapshot, feature).
 
-        The weights are those of the twin's and of the observation's side and the bias of the first layer, weight and
-        bias of the second, and the weights of the last.
+        The weights are, in order: the first layer's for the twin, for the observation, and its bias; weight and bias of
+        the second layer; weight of the last.
         """
         inputs = [tensor.contiguous().numpy() for tensor in (candidates, truths, conditions, dropped)]
         layers = [tensor.detach().contiguous().numpy() for tensor in weights]
@@ -165,5 +165,5 @@ class FusedLoss(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, upstream: torch.Tensor) -> Any:
-        """The gradients found on the way forward."""
+        """Gradients, already computed in the forward pass."""
         return None, None, None, None, *(upstream * gradient for gradient in ctx.gradients)

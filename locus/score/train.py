@@ -1,4 +1,4 @@
-"""Training: candidates, observations and a method in, weights that minimise the sampled cross-entropy out."""
+"""Training: minimises the sampled cross-entropy of a method over candidates and observations."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ from locus.settings.device import device
 
 RECIPE = 1
 
-_LOAD = 200  # groups whose features are made at a time: bounds the memory that this takes
-_SCORE = 8  # groups that are scored at a time without gradients
+_LOAD = 200  # groups loaded at a time, to bound the memory that computing features takes
+_SCORE = 8  # groups scored at a time when no gradients are needed
 
 
 class Examples(NamedTuple):
-    """Groups as a method sees them."""
+    """Training examples: the network inputs of all groups."""
 
     candidates: Tensor
-    """(group, candidate, number)."""
+    """Inputs for each candidate, (group, candidate, feature)."""
     conditions: Tensor
-    """(group, snapshot, number)."""
+    """Inputs for each snapshot, (group, snapshot, feature)."""
     truth: Tensor
     """Index of the true candidate, (group, snapshot)."""
 
     def part(self, groups: slice) -> Examples:
-        """Some of the groups."""
+        """Examples of a slice of the groups."""
         return Examples(*(tensor[groups] for tensor in self))
 
 
 class Trained(NamedTuple):
-    """How a training went."""
+    """Record of a finished training."""
 
     history: dict[str, list[float]]
-    """By epoch: adjusted losses of as many training and validation layouts, learning rate, seconds."""
+    """Per epoch: adjusted losses on the validation layouts and on as many training layouts, learning rate, seconds."""
     best_epoch: int
-    """Epoch whose weights were kept: the one with the lowest validation loss."""
+    """Epoch with the lowest validation loss, whose weights were kept."""
     reason: str
-    """Why it ended."""
+    """Why training ended."""
 
 
 def make_examples(method: Method, library: xr.Dataset, observations: xr.Dataset) -> Examples:
-    """Inputs of a method from the paths (group, candidate, path) and the estimates (group, snapshot, path)."""
+    """Inputs of a method, from traced paths (group, candidate, path) and estimates (group, snapshot, path)."""
     parts = []
     for start in range(0, library.sizes["group"], _LOAD):
         span = {"group": slice(start, start + _LOAD)}
@@ -65,7 +65,7 @@ def make_examples(method: Method, library: xr.Dataset, observations: xr.Dataset)
 
 
 def adjusted_loss(method: Method, examples: Examples) -> float:
-    """L of eq. (24) over all candidates of every group."""
+    """Adjusted loss L of eq. (24) over all candidates of every group [nat]."""
     total: float = 0.0
     with torch.no_grad():
         for start in range(0, len(examples.truth), _SCORE):
@@ -85,20 +85,20 @@ def train(
     report: Callable[[str], None] = print,
     title: str = "",
 ) -> Trained:
-    """Minimise eq. (17) with AdamW; the method ends with the weights of its best validation loss.
+    """Minimise eq. (17) with AdamW, keeping the weights with the lowest validation loss.
 
-    In each step every snapshot of some layouts is compared with ``options.num_negatives`` wrong candidates, drawn
-    uniformly and not weighted: a problem of its own, with the same minimiser as that over all candidates.
+    In each step, every snapshot of a batch of layouts is compared with ``options.num_negatives`` wrong candidates,
+    drawn uniformly, without importance weights: the loss differs from that over all candidates, its minimiser does not.
 
     Args:
-        method: what to train, in place.
-        examples: all training layouts; the last ``options.num_validation_layouts`` validate.
+        method: network to train, in place.
+        examples: all training layouts; the last ``options.num_validation_layouts`` are held out for validation.
         options: sizes and schedule.
-        learning_rate: at the start.
-        seed: with the epoch, all that the order of layouts and the candidates drawn depend on.
-        checkpoint: a file to go on from, if it is there, and a text that it must carry to be of this training.
-        report: takes a line that says why training ended.
-        title: what is trained, in words; the method's name if missing.
+        learning_rate: initial learning rate.
+        seed: together with the epoch, determines the order of the layouts and the negatives.
+        checkpoint: file to resume from if it exists, and a string that it must contain to belong to this training.
+        report: called with one line that says why training ended.
+        title: name of the training in messages; by default the method's name.
     """
     count = options.num_validation_layouts
     learning, validation = examples.part(slice(0, -count)), examples.part(slice(-count, None))
@@ -130,7 +130,7 @@ def train(
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Torch on one thread: the tensors of a step are small, and a second thread would mostly wait for the first."""
+    """Run torch on one thread: the tensors of a step are too small for a second one to pay off."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -161,16 +161,17 @@ def _one_epoch(state: _State, examples: Examples, options: Training, rng: np.ran
 
 
 def _pick(candidates: Tensor, groups: Tensor, indices: Tensor) -> Tensor:
-    """Some candidates (group, index) of some groups, (group, index, number); faster than indexing by two tensors."""
+    """Candidates at ``indices`` (group, index) of ``groups``, (group, index, feature); faster than fancy indexing."""
     flat = groups[:, None] * candidates.shape[1] + indices
     return candidates.flatten(0, 1).index_select(0, flat.flatten()).view(*indices.shape, -1)
 
 
 def draw_candidates(num_groups: int, num_candidates: int, num_negatives: int, rng: np.random.Generator) -> Tensor:
-    """Candidates of each group that its snapshots are compared with, (group, drawn), without repetition.
+    """Draw the candidates of each group that its snapshots are compared with, (group, drawn), without replacement.
 
-    One more than ``num_negatives`` is drawn: :func:`left_out` takes one away for each snapshot. Those with the smallest
-    of random keys are drawn. The last has the largest of theirs; the order of the others is the processor's.
+    One more than ``num_negatives`` is drawn, since :func:`left_out` removes one for each snapshot. The candidates with
+    the smallest random keys are drawn. The one with the largest of these is last; the order of the others depends on
+    the CPU.
     """
     drawn = min(num_negatives + 1, num_candidates)
     if drawn == num_candidates:
@@ -180,9 +181,9 @@ def draw_candidates(num_groups: int, num_candidates: int, num_negatives: int, rn
 
 
 def left_out(drawn: Tensor, truth: Tensor) -> Tensor:
-    """Which of the drawn candidates (group, drawn) is not a wrong one for a snapshot: (group, snapshot).
+    """Index of the drawn candidate (group, drawn) that each snapshot ignores, (group, snapshot).
 
-    The truth where it was drawn, and else the last: either way the others are a uniform draw among the wrong ones.
+    It is the truth if that was drawn, else the last: either way the others are a uniform draw of wrong candidates.
     """
     found = drawn[:, None, :] == truth[..., None]
     return torch.where(found.any(-1), found.int().argmax(-1), drawn.shape[1] - 1)
@@ -190,7 +191,7 @@ def left_out(drawn: Tensor, truth: Tensor) -> Tensor:
 
 @dataclass
 class _State:
-    """All that changes while training goes on."""
+    """Mutable state of a training: weights, optimiser and history."""
 
     method: Method
     learning_rate: float
@@ -205,7 +206,7 @@ class _State:
 
     @property
     def epoch(self) -> int:
-        """Epochs done."""
+        """Number of finished epochs."""
         return len(self.history["validation"])
 
     @property
@@ -219,7 +220,7 @@ class _State:
         return min(self.history["validation"])
 
     def note(self, train: float, validation: float, seconds: float) -> None:
-        """Add an epoch to the history, and keep its weights if they are the best."""
+        """Add an epoch to the history, and keep its weights if they are the best so far."""
         if not math.isfinite(validation):
             raise RuntimeError(f"{self.method.name} diverged in epoch {self.epoch}; lower its learning rate")
         rate = self.optimiser.param_groups[0]["lr"]
@@ -242,10 +243,10 @@ class _State:
         write_tensors(path, tensors, {"identity": identity, "history": self.history})
 
     def restore(self, path: Path, identity: str) -> None:
-        """Go on from a checkpoint, if there is one of this training."""
+        """Resume from a checkpoint, if it exists and belongs to this training."""
         try:
             tensors, header = read_tensors(path)
-        except (FileNotFoundError, ValueError):  # there is none, or it is damaged
+        except (FileNotFoundError, ValueError):  # missing or damaged
             return
         if header.get("identity") != identity:
             return

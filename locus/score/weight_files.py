@@ -1,4 +1,4 @@
-"""Methods by name: a trained network in, a file of weights that says how it came about out, and back."""
+"""Weight files: create methods by name, and save and load trained ones with their provenance."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from locus.settings.device import device
 _CLASSES: dict[str, type[Method]] = {kind.name: kind for kind in (PairNetwork, GaussCart, GaussPolar, GmmCart)}
 
 METHODS = tuple(_CLASSES)
-"""Trained methods, LOCUS-DT first."""
+"""Names of the trained methods, LOCUS-DT first."""
 
 TITLES = {"locus_dt": "LOCUS-DT", "gauss_cart": "Gauss-Cart", "gauss_polar": "Gauss-Polar", "gmm_cart": "GMM-Cart"}
 """Names as the paper prints them."""
 
 
 def check_method(name: str) -> None:
-    """Raise a ValueError unless ``name`` is a method's."""
+    """Raise a ValueError unless ``name`` is the name of a method."""
     if name not in METHODS:
         raise ValueError(f"Expected 'method' in {list(METHODS)}, got {name!r}")
 
 
 def encodings(name: str) -> tuple[str, ...]:
-    """Encodings in which a method is trained."""
+    """Encodings that a method is trained in."""
     check_method(name)
     return _CLASSES[name].encodings
 
 
 def make_method(name: str, options: MethodOptions, seed: int = 0) -> Method:
-    """An untrained method, its starting weights drawn from ``seed``."""
+    """Create an untrained method with weights initialised from ``seed``."""
     check_method(name)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -48,16 +48,16 @@ def make_method(name: str, options: MethodOptions, seed: int = 0) -> Method:
 
 
 def save_method(path: Path, method: Method, notes: dict[str, Any]) -> None:
-    """Write the weights, with what they need to be used again and ``notes`` in the header."""
+    """Write the weights of a method; the header holds its name, its options and ``notes``."""
     header = {"method": method.name, "options": plain(dataclasses.asdict(method.options)), **notes}
     write_tensors(path, {name: tensor.detach().cpu() for name, tensor in method.state_dict().items()}, header)
 
 
 def load_method(path: Path) -> tuple[Method, dict[str, Any]]:
-    """A trained method and the header of its file.
+    """Load a trained method and the header of its file.
 
     Raises:
-        ValueError: the file is not one of this project's.
+        ValueError: the file was not written by this project.
     """
     tensors, header = read_tensors(path)
     method = make_method(header["method"], build(MethodOptions, header["options"], "options."))
@@ -70,14 +70,14 @@ def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str
     data = {name: tensor.contiguous() for name, tensor in tensors.items()}
     with sealing(path) as scratch:
         safetensors.torch.save_file(data, scratch, {"locus": json.dumps(header)})
-        scratch.chmod(0o644)  # safetensors makes files that only their owner reads
+        scratch.chmod(0o644)  # safetensors creates files that only their owner can read
 
 
 def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Tensors and header of a safetensors file.
 
     Raises:
-        ValueError: it is damaged, or not one of this project's.
+        ValueError: the file is damaged, or was not written by this project.
     """
     check_intact(path)
     try:

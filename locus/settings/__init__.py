@@ -1,1 +1,1 @@
-"""Settings: what a run may vary, with defaults, ranges and names for useful sets of them."""
+"""Settings of a run: defaults, valid ranges, and named profiles."""

@@ -1,4 +1,4 @@
-"""Files that a kill cannot halve: a path in, a place to write beside it out, renamed when all is written."""
+"""Atomic file writes: write to a temporary file in the same folder, then rename it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Where to write what is to become ``path``, in the same folder and with the same suffix.
+    """Yield a temporary path, same folder and suffix, that replaces ``path`` when the block succeeds.
 
-    A reader sees the old file or the new one, never half of one. If the block fails, the old one stays.
+    Readers see either the old file or the complete new one. If the block raises, the old file stays.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
@@ -24,6 +24,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
+    """Write a text file atomically, in UTF-8."""
     with replacing(path) as scratch:
         scratch.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Strict settings: values in, a checked dataclass or an error that names what is wrong out."""
+"""Strict settings: plain values in, a checked dataclass out, or an error that names the offending setting."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def check_range(name: str, value: float, low: float, high: float = float("inf"),
 
 
 def plain(value: Any) -> Any:
-    """Nested dictionaries and lists, as YAML and JSON have them."""
+    """Convert nested tuples to lists, as in YAML and JSON."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 
 def build(kind: type, values: Any, prefix: str) -> Any:
-    """Dataclass of type ``kind`` from a mapping, each value checked against its annotation."""
+    """Build a dataclass of type ``kind`` from a mapping, checking each value against its annotation."""
     if not isinstance(values, Mapping):
-        raise ValueError(f"Expected settings for '{prefix[:-1]}', got {values!r}")
+        raise ValueError(f"Expected a mapping of settings for '{prefix[:-1]}', got {values!r}")
     hints = typing.get_type_hints(kind)
     for key in values:
         if key not in hints:
@@ -50,7 +50,7 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
 
 
 def _number(hint: type, value: Any) -> Any:
-    """A number as ``hint`` wants it, anything else as it is. YAML takes 6e9 for text and 1.0e+3 for a fraction."""
+    """Convert numbers to ``hint``, pass on anything else: YAML 1.1 reads 6e9 as a string and 1.0e+3 as a float."""
     try:
         number = float(value) if isinstance(value, str) else value
     except ValueError:

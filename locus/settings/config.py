@@ -1,4 +1,4 @@
-"""Settings: frozen dataclasses with real defaults; :mod:`locus.settings.profiles` names some that change them.
+"""Settings as frozen dataclasses; the defaults are the profile ``paper`` (:mod:`locus.settings.profiles`).
 
 Lengths in metres, angles in radians, frequencies in hertz, powers in dBm or dB.
 """
@@ -24,40 +24,40 @@ _PAPER_SIZE = 100.0  # side of the paper's room [m]
 
 
 def _scales(*lengths: float) -> Any:
-    """A default [m] in the paper's room; a room of another size scales it along, unless it is set."""
+    """Default lengths [m] for the paper's 100 m room; scaled with ``room.size`` unless set."""
     return field(default=None, metadata={"lengths": lengths})
 
 
 @dataclass(frozen=True)
 class Room:
-    """How a random room is drawn. The paper gives the size and the number and kinds of obstacles (Sec. III-A).
+    """Distribution of random rooms. The paper specifies the size and the number and shapes of obstacles (Sec. III-A).
 
-    Lengths that describe obstacles and gaps scale with the size, unless they are set: a room of another size looks like
-    the paper's, and its grid keeps as many feasible points.
+    Obstacle dimensions and gaps scale with the size unless they are set, so that a room of another size looks like
+    the paper's and its grid has as many feasible points.
     """
 
     size: float = _PAPER_SIZE
-    """Side of the square room [m]; obstacles and gaps that are not set scale with it."""
+    """Side of the square room [m]; obstacle dimensions and gaps scale with it unless they are set."""
     num_obstacles: int = 3
-    """Obstacles in a room."""
+    """Number of obstacles per room."""
     rectangle_side: tuple[float, float] = _scales(10.0, 30.0)
-    """Shortest and longest side of a rectangular obstacle [m]."""
+    """Minimum and maximum side of a rectangular obstacle [m]."""
     bent_side: tuple[float, float] = _scales(15.0, 40.0)
-    """Shortest and longest side of the box around an L- or T-shaped obstacle [m]."""
+    """Minimum and maximum side of the bounding box of an L- or T-shaped obstacle [m]."""
     arm_thickness: tuple[float, float] = _scales(5.0, 10.0)
-    """Thinnest and thickest arm of an L or a T [m]."""
+    """Minimum and maximum thickness of the arms of an L or T [m]."""
     obstacle_gap: float = _scales(3.0)
-    """Least distance between two obstacles [m]."""
+    """Minimum distance between two obstacles [m]."""
     wall_gap: float = _scales(5.0)
-    """Least distance from an obstacle to the outer wall [m]."""
+    """Minimum distance from an obstacle to the outer wall [m]."""
     clearance: float = _scales(0.5)
-    """Least distance from a candidate or the receiver to any wall [m]; in rooms beyond 100 m it stays 0.5 m."""
+    """Minimum distance from a candidate or the receiver to any wall [m]; stays 0.5 m in rooms larger than 100 m."""
     grid_points: int = 31
     """Points per axis of the regular candidate grid."""
     min_feasible: int = 696
-    """A room with fewer feasible grid points is drawn again."""
+    """Minimum number of feasible grid points; rooms with fewer are redrawn."""
     material: str = "concrete"
-    """ITU-R P.2040 name of the walls' material."""
+    """Material of all walls, an ITU-R P.2040 name."""
 
     def __post_init__(self) -> None:
         check_range("room.size", self.size, 10.0, 1000.0)
@@ -75,21 +75,21 @@ class Room:
         self._check_fit()
 
     def _scale(self) -> None:
-        """Fill in the lengths that were not set."""
+        """Fill in the lengths that are not set."""
         for one in dataclasses.fields(self):
             if getattr(self, one.name) is None:
-                # Half a metre off a wall is a matter of people, not of rooms, where there is space for it.
+                # Clearance reflects how close people and devices get to a wall, so larger rooms do not increase it.
                 size = min(self.size, _PAPER_SIZE) if one.name == "clearance" else self.size
                 lengths = tuple(length * size / _PAPER_SIZE for length in one.metadata["lengths"])
                 object.__setattr__(self, one.name, lengths if len(lengths) > 1 else lengths[0])
 
     def _check_fit(self) -> None:
-        """Raise a ValueError for what no drawing could meet."""
+        """Raise a ValueError for constraints that no random room can satisfy."""
         along = np.linspace(0, self.size, self.grid_points)
         most = int(((along >= self.clearance) & (along <= self.size - self.clearance)).sum()) ** 2
         if self.min_feasible > most:
             raise ValueError(
-                f"Expected 'room.min_feasible' at most {most}, the grid points of an empty room, "
+                f"Expected 'room.min_feasible' at most {most}, the number of grid points in an empty room, "
                 f"got {self.min_feasible}; lower it, or raise 'room.grid_points'"
             )
         if not self.num_obstacles:
@@ -99,7 +99,7 @@ class Room:
         least = min(self.rectangle_side[0] ** 2, thinnest * (2 * self.bent_side[0] - thinnest))
         if shortest > inside or self.num_obstacles * least > inside**2:
             raise ValueError(
-                f"Expected obstacles that fit {inside:g} m between the gaps to the walls, got {self.num_obstacles} of "
+                f"Expected obstacles that fit into the {inside:g} m between the wall gaps, got {self.num_obstacles} of "
                 f"at least {shortest:g} m and {least:g} m2; use fewer or smaller ones, a smaller 'room.wall_gap' or a "
                 "larger 'room.size'"
             )
@@ -107,7 +107,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Radio:
-    """Link budget and antennas of Sec. III-A."""
+    """Waveform, link budget and antennas (Sec. III-A)."""
 
     carrier: float = 12e9
     """Carrier frequency [Hz]."""
@@ -120,11 +120,11 @@ class Radio:
     temperature: float = 290.0
     """Noise temperature [K]."""
     num_antennas: int = 8
-    """Elements of the half-wavelength receive array."""
+    """Number of elements of the half-wavelength receive array."""
     num_subcarriers: int = 128
-    """Subcarriers of the pilot, and samples of one of its periods."""
+    """Number of pilot subcarriers, and of samples per pilot period."""
     sync_window: float = 4e-6
-    """The snapshot starts anywhere in this window [s]."""
+    """Timing uncertainty [s]: the snapshot starts at a time drawn uniformly from this window."""
 
     def __post_init__(self) -> None:
         check_range("radio.carrier", self.carrier, 0.0, open_low=True)
@@ -138,7 +138,7 @@ class Radio:
 
     @classmethod
     def carried_by(cls, data: Any) -> Radio | None:
-        """The radio that a Dataset carries in its attributes; none if it has none, or is no Dataset."""
+        """Radio stored in the attributes of a Dataset; None if there is none, or if ``data`` is not a Dataset."""
         text = getattr(data, "attrs", {}).get("radio")
         return cls(**json.loads(text)) if text else None
 
@@ -149,7 +149,7 @@ class Radio:
 
     @property
     def period(self) -> float:
-        """Period of the pilot [s]; delays are known modulo this."""
+        """Period of the pilot [s]; delays are ambiguous modulo this period."""
         return self.num_subcarriers / self.bandwidth
 
     @property
@@ -159,38 +159,38 @@ class Radio:
 
     @property
     def noise_power(self) -> float:
-        """Noise power in the bandwidth, per sample and antenna [W]."""
+        """Noise power per sample and antenna, over the full bandwidth [W]."""
         noise_figure = 10 ** (self.noise_figure_db / 10)
         return float(BOLTZMANN * self.temperature * self.bandwidth * noise_figure)
 
     @property
     def noise_power_dbm(self) -> float:
-        """Noise power in the bandwidth, per sample and antenna [dBm]."""
+        """Noise power per sample and antenna, over the full bandwidth [dBm]."""
         return 10 * math.log10(self.noise_power) + 30
 
 
 @dataclass(frozen=True)
 class TwinOptions:
-    """What a digital twin traces, and how the Sionna backend goes about it."""
+    """Propagation effects that the digital twin traces, and parameters of the Sionna backend."""
 
     max_depth: int = 3
-    """Most reflections of a path."""
+    """Maximum number of reflections per path."""
     max_paths: int = 16
-    """Strongest paths kept per candidate."""
+    """Maximum number of paths per candidate; the strongest are kept."""
     wall_thickness: float = 0.2
-    """Thickness of every wall [m]; reflection is that of a slab."""
+    """Thickness of every wall [m]; walls reflect as slabs of this thickness."""
     refraction: bool = False
-    """Paths through walls (Sionna only)."""
+    """Trace paths through walls (Sionna only)."""
     diffraction: bool = False
-    """Paths around corners, first order (Sionna only)."""
+    """Trace first-order diffraction at wall corners (Sionna only)."""
     train: str = "image"
-    """Backend of the train and test splits."""
+    """Backend for the train and test splits."""
     evaluation: str = "sionna"
-    """Backend of the evaluation splits."""
+    """Backend for the evaluation splits."""
     num_rays: int = 5000
-    """Rays that Sionna shoots from the receiver to discover chains of walls."""
+    """Number of rays that Sionna launches from the receiver to find sequences of walls."""
     table_size: int = 16_777_216
-    """Counters of the chains that Sionna has seen; sets how many candidates it solves in one call."""
+    """Size of Sionna's table of wall sequences already found; limits the number of candidates solved per call."""
 
     def __post_init__(self) -> None:
         check_range("twin.max_depth", self.max_depth, 0)
@@ -205,18 +205,18 @@ class TwinOptions:
 
 @dataclass(frozen=True)
 class EstimatorOptions:
-    """The maximum-likelihood estimator of Sec. III-B."""
+    """Maximum-likelihood path estimator (Sec. III-B)."""
 
     num_paths: int = 6
-    """Most paths that are extracted, K of the paper."""
+    """Maximum number of estimated paths, K in the paper."""
     false_alarm: float = 0.3
-    """Probability that a snapshot of noise alone yields a path; sets the threshold."""
+    """Probability that a pure-noise snapshot yields a path; sets the detection threshold."""
     num_iterations: int = 30
-    """Levenberg-Marquardt steps at most after each path that is added."""
+    """Maximum number of Levenberg-Marquardt steps after each added path."""
     angle_padding: int = 4
-    """Grid points a resolution cell of the matched filter, in angle."""
+    """Matched-filter grid points per resolution cell, in angle."""
     delay_padding: int = 2
-    """Grid points a resolution cell of the matched filter, in delay."""
+    """Matched-filter grid points per resolution cell, in delay."""
 
     def __post_init__(self) -> None:
         check_range("estimator.num_paths", self.num_paths, 1)
@@ -228,20 +228,20 @@ class EstimatorOptions:
 
 @dataclass(frozen=True)
 class Transmitter:
-    """How the true transmitter of a snapshot is drawn."""
+    """Distribution of the true transmitter position."""
 
     heard: bool = True
-    """Only where the twin finds at least one path; otherwise anywhere, and some snapshots are noise alone."""
+    """Only where the twin finds at least one path; if false, anywhere, so that some snapshots are pure noise."""
 
 
 @dataclass(frozen=True)
 class TwinCheck:
-    """Size of the comparison of both twins in chapter 1."""
+    """Size of the comparison between the two twins (chapter 1)."""
 
     num_layouts: int = 10
-    """Rooms that both twins trace."""
+    """Number of rooms that both twins trace."""
     num_candidates: int = 500
-    """Random candidates per room."""
+    """Number of random candidates per room."""
 
     def __post_init__(self) -> None:
         check_range("twin_check.num_layouts", self.num_layouts, 1)
@@ -250,10 +250,10 @@ class TwinCheck:
 
 @dataclass(frozen=True)
 class EstimatorCheck:
-    """Size of the comparison of estimated and traced paths in chapter 2."""
+    """Size of the comparison between estimated and traced paths (chapter 2)."""
 
     num_layouts: int = 200
-    """Rooms, with all their snapshots."""
+    """Number of rooms, each with all of its snapshots."""
 
     def __post_init__(self) -> None:
         check_range("estimator_check.num_layouts", self.num_layouts, 1)
@@ -261,12 +261,12 @@ class EstimatorCheck:
 
 @dataclass(frozen=True)
 class FeatureOptions:
-    """How a path becomes numbers (Sec. II-F)."""
+    """Encoding of paths as network inputs (Sec. II-F)."""
 
     snr_range: tuple[float, float] = (-30.0, 30.0)
-    """SNR per sample and antenna that is scaled to 0 and to 1 [dB]; beyond it is clipped."""
+    """SNR per sample and antenna [dB] mapped to 0 and 1; values outside are clipped."""
     order: str = "strength"
-    """Order of the strongest paths: ``strength``, as the paper has it, or ``angle``, from right to left."""
+    """Order of the paths: ``strength``, as in the paper, or ``angle``, from right to left."""
 
     def __post_init__(self) -> None:
         if self.order not in ("strength", "angle"):
@@ -276,32 +276,32 @@ class FeatureOptions:
 
 @dataclass(frozen=True)
 class Training:
-    """Sizes of the train and test splits (Sec. III-A), and how the networks are trained (Sec. III-D)."""
+    """Sizes of the train and test splits (Sec. III-A), and training of the networks (Sec. III-D)."""
 
     num_layouts: int = 8000
-    """Layouts of the train split, those that validate included."""
+    """Number of layouts in the train split, including those held out for validation."""
     num_test_layouts: int = 2000
-    """Layouts of the test split."""
+    """Number of layouts in the test split."""
     num_candidates: int = 500
-    """Random candidates a layout."""
+    """Number of random candidates per layout."""
     num_snapshots: int = 10
-    """Snapshots a layout, each of another true transmitter."""
+    """Number of snapshots per layout, each with an independently drawn true position."""
     num_negatives: int = 128
-    """Wrong candidates that a snapshot is compared with in a step, drawn anew each time; all of them at most."""
+    """Number of wrong candidates per snapshot and step, resampled at every step; capped at their total number."""
     batch: int = 16
-    """Layouts a step, with all their snapshots."""
+    """Layouts per optimiser step, each with all of its snapshots."""
     num_epochs: int = 100
-    """Passes over the training layouts at most; the learning rate falls to zero along a half cosine."""
+    """Maximum number of epochs; the learning rate decays to zero along a half cosine over them."""
     patience: int = 30
-    """Training ends when the validation loss has not improved for so many epochs."""
+    """Stop training when the validation loss has not improved for this many epochs."""
     learning_rate: float = 5e-3
-    """Learning rate of LOCUS-DT at the start."""
+    """Initial learning rate of LOCUS-DT."""
     baseline_learning_rate: float = 2e-3
-    """Learning rate of the baselines at the start."""
+    """Initial learning rate of the baselines."""
     weight_decay: float = 1e-4
     """Weight decay of AdamW."""
     validation_share: float = 0.05
-    """Share of the training layouts, the last ones, that validate and are not trained on."""
+    """Fraction of the training layouts, the last ones, held out for validation."""
 
     def __post_init__(self) -> None:
         check_range("training.num_layouts", self.num_layouts, 2)
@@ -315,7 +315,7 @@ class Training:
 
     @property
     def num_validation_layouts(self) -> int:
-        """Layouts that validate, at least one."""
+        """Number of layouts held out for validation, at least one."""
         return max(1, round(self.validation_share * self.num_layouts))
 
 
@@ -324,15 +324,15 @@ class Evaluation:
     """Sizes of Eval Random and Eval Grid (Sec. III-A)."""
 
     num_layouts: int = 2000
-    """Layouts, the same for both."""
+    """Number of layouts, shared by both."""
     num_candidates: int = 1000
-    """Random candidates a layout of Eval Random."""
+    """Number of random candidates per layout of Eval Random."""
     num_grid_candidates: int = 696
-    """Points of the grid that are kept for a layout of Eval Grid."""
+    """Number of grid points kept per layout of Eval Grid."""
     num_snapshots: int = 10
-    """Snapshots a layout, each of another true transmitter."""
+    """Number of snapshots per layout, each with an independently drawn true position."""
     block: int = 100
-    """Layouts that are evaluated and kept as one: what is lost at most when a run is killed."""
+    """Layouts evaluated and saved together: the most that a killed run loses."""
 
     def __post_init__(self) -> None:
         check_range("evaluation.block", self.block, 1)
@@ -344,16 +344,16 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Errors of the twin where a network is trained with them: those of a room are drawn between 0 and these."""
+    """Twin errors for robust training, as upper limits: each room draws its own errors uniformly from zero."""
 
     obstacles: float = 1.0
-    """How far each obstacle is off [m]."""
+    """Displacement of each obstacle [m]."""
     walls: float = 1.0
-    """How far each side of the room is off [m]."""
+    """Displacement of each side of the room [m]."""
     position: float = 1.0
-    """How far the receiver is off [m]."""
+    """Error of the receiver position [m]."""
     heading: float = math.radians(5)
-    """How far its heading is off [rad]."""
+    """Error of the receiver heading [rad]."""
 
     def __post_init__(self) -> None:
         for name in ("obstacles", "walls", "position"):
@@ -363,10 +363,10 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Storage:
-    """How stores of many groups are cut."""
+    """Block size of the stores of traced paths and observations."""
 
     block: int = 20
-    """Groups that are computed, stored and checked as one: what is lost at most when a run is killed."""
+    """Groups computed, stored and verified together: the most that a killed run loses."""
 
     def __post_init__(self) -> None:
         check_range("storage.block", self.block, 1)
@@ -377,7 +377,7 @@ class Config:
     """All settings of a run."""
 
     seed: int = 0
-    """All random numbers follow from it."""
+    """Seed of all random numbers."""
     room: Room = field(default_factory=Room)
     radio: Radio = field(default_factory=Radio)
     twin: TwinOptions = field(default_factory=TwinOptions)
@@ -400,12 +400,12 @@ class Config:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain nested dictionary, ready for YAML."""
+        """Nested dictionary of plain values, ready for YAML."""
         return {key: plain(value) for key, value in dataclasses.asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
-        """Inverse of :meth:`to_dict`; missing keys take their defaults, unknown ones are errors."""
+        """Inverse of :meth:`to_dict`; missing keys take their defaults, unknown keys raise a ValueError."""
         config = build(cls, values, "")
         assert isinstance(config, cls)
         return config

@@ -1,4 +1,4 @@
-"""Chooses where torch computes: the only place that does."""
+"""The torch device, chosen here and nowhere else."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import torch
 
 
 def device() -> torch.device:
-    """The GPU if torch sees one, else the processor."""
+    """The GPU if torch finds one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

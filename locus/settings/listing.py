@@ -1,4 +1,4 @@
-"""Settings to be read: a configuration in; what each setting is, means and was changed from, in words, out."""
+"""Settings as text: each setting of a configuration with its value, default and meaning, and what was changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from locus.settings.profiles import load_config, profile_names
 
 
 def meanings(kind: type) -> dict[str, str]:
-    """What the fields of a dataclass mean: the text below each in the source."""
+    """Docstrings of the fields of a dataclass, read from its source."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assert isinstance(definition, ast.ClassDef)
     return {
@@ -28,7 +28,7 @@ def meanings(kind: type) -> dict[str, str]:
 
 
 def lines(config: Config) -> Iterator[str]:
-    """All settings by section: each with its value, the default if that is another, and its meaning."""
+    """One line per setting, grouped by section: value, the default if it differs, and meaning."""
     values, defaults = _flat(config), _flat(Config())
     shown = {
         name: words(value) + (f" (default {words(defaults[name])})" if value != defaults[name] else "")
@@ -44,7 +44,10 @@ def lines(config: Config) -> Iterator[str]:
 
 
 def changes(config: Config, profile: str) -> dict[str, Any]:
-    """Settings ``{"section.field": value}`` that make a profile ``config``, without those that follow from others."""
+    """Minimal set of changes ``{"section.field": value}`` that turns a profile into ``config``.
+
+    Lengths that merely scale with another changed setting are left out.
+    """
     if profile not in profile_names():
         return {}
     before, now = load_config(profile).to_dict(), config.to_dict()
@@ -52,13 +55,13 @@ def changes(config: Config, profile: str) -> dict[str, Any]:
     found = {name: value for name, value in _flat(config).items() if name.partition(".")[0] in changed}
     for name in list(found):
         others = {other: value for other, value in found.items() if other != name}
-        with contextlib.suppress(ValueError):  # the others alone may not go together
+        with contextlib.suppress(ValueError):  # without this change the others may be inconsistent
             found = others if load_config(profile, others) == config else found
     return found
 
 
 def words(value: Any) -> str:
-    """A value as ``--set`` takes it."""
+    """A value formatted as ``--set`` accepts it."""
     if isinstance(value, list):
         return f"[{', '.join(map(words, value))}]"
     if isinstance(value, bool):
@@ -68,13 +71,13 @@ def words(value: Any) -> str:
 
 
 def _sections(config: Config) -> dict[str, Any]:
-    """The configuration itself, which has settings without a section, and then every section."""
+    """Sections by name; the empty name holds the settings outside any section."""
     parts = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     return {"": config, **{name: part for name, part in parts.items() if dataclasses.is_dataclass(part)}}
 
 
 def _flat(config: Config) -> dict[str, Any]:
-    """Every setting by its full name."""
+    """All settings by their full names."""
     found: dict[str, Any] = {}
     for section, part in config.to_dict().items():
         found |= {f"{section}.{name}": v for name, v in part.items()} if isinstance(part, dict) else {section: part}

@@ -9,16 +9,16 @@ __all__ = ["Twin", "make_twin"]
 
 
 def make_twin(backend: str, radio: Radio | None = None, options: TwinOptions | None = None) -> Twin:
-    """The digital twin Psi of eq. (4).
+    """Create a digital twin, Psi of eq. (4).
 
     Args:
-        backend: ``"sionna"``, NVIDIA's ray tracer, or ``"image"``, the exact image method in the plane.
-        radio: carrier, link budget and antennas; the paper's if missing.
-        options: what to trace; line of sight and three reflections if missing.
+        backend: ``"sionna"``, NVIDIA's ray tracer, or ``"image"``, an exact two-dimensional image method.
+        radio: carrier, link budget and antennas; by default the paper's.
+        options: what to trace; by default line of sight and up to three reflections.
 
     Raises:
-        ValueError: the backend is unknown, or an option does not fit it.
-        locus.twin.llvm.LLVMError: Sionna was asked for and no libLLVM is at hand that Dr.Jit can use.
+        ValueError: the backend is unknown, or does not support an option.
+        locus.twin.llvm.LLVMError: the backend is Sionna and no libLLVM that Dr.Jit can use is installed.
     """
     radio, options = radio or Radio(), options or TwinOptions()
     if backend == "image":

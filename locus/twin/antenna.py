@@ -1,4 +1,4 @@
-"""Receive antennas: azimuth in, element gain and array phase out."""
+"""Receive antennas: element gain and array response as functions of azimuth."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def element_gain_db(azimuth):  # type: ignore[no-untyped-def]
 
 
 def array_response(aoa: ArrayLike, num_antennas: int) -> NDArray[np.complex128]:
-    """Basis b_R of eq. (19): exp(-j pi m sin(aoa)) for antenna m of a half-wavelength array, (..., num_antennas)."""
+    """Array response b_R of eq. (19), exp(-j pi m sin(aoa)) for antenna m, half-wavelength spacing: (..., antenna)."""
     sine = np.sin(np.asarray(aoa, dtype=float))[..., np.newaxis]
     return np.asarray(np.exp(-1j * np.pi * np.arange(num_antennas) * sine))

@@ -1,4 +1,4 @@
-"""What every twin shares: checks at the public edge, and path arrays turned into the labelled Dataset."""
+"""Base class of all twins: checks the inputs of a trace and labels the traced paths as a Dataset."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ATTRIBUTES = {
         ("rx_heading", "rad", "broadside direction of the receiver"),
     )
 }
-"""Units and meaning of every variable of a path set."""
+"""Units and long names of all variables of a path set."""
 
 
 class PathArrays(NamedTuple):
@@ -47,7 +47,7 @@ class PathArrays(NamedTuple):
 
 
 class Twin(ABC):
-    """The map Psi(L, p, x) of eq. (4): a layout, a pose and candidates in, their multipath out."""
+    """Digital twin Psi(L, p, x) of eq. (4): maps a layout, a receiver pose and candidates to their multipath."""
 
     name: str
 
@@ -56,7 +56,7 @@ class Twin(ABC):
         self.options = options
 
     def trace(self, layout: Layout, pose: Pose, candidates: ArrayLike) -> xr.Dataset:
-        """Strongest paths of every candidate.
+        """Trace the strongest paths of every candidate.
 
         Args:
             layout: the room.
@@ -68,7 +68,7 @@ class Twin(ABC):
             path first. Padding has ``valid`` False, zero gain, an SNR of -inf and order -1.
 
         Raises:
-            ValueError: a position is not in free space, or a material is not defined at the carrier.
+            ValueError: a position is not in free space, or a material is not defined at the carrier frequency.
         """
         xy = check_points("candidates", candidates)
         check_scene(layout, pose, xy, self.radio)
@@ -76,7 +76,7 @@ class Twin(ABC):
 
     @abstractmethod
     def _solve(self, layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> PathArrays:
-        """Paths of checked candidates."""
+        """Trace candidates (n, 2) whose positions have been checked."""
 
     def _label(self, pose: Pose, candidates: NDArray[np.float64], paths: PathArrays) -> xr.Dataset:
         dims = ("candidate", "path")
@@ -103,14 +103,14 @@ class Twin(ABC):
 
 
 def snr_db(gain: xr.DataArray, radio: Radio) -> xr.DataArray:
-    """SNR per sample and antenna of a path gain [dB]; -inf where the gain is zero. Lazy where ``gain`` is."""
+    """SNR per sample and antenna [dB] of a path gain; -inf where the gain is zero. Lazy if ``gain`` is."""
     magnitude = abs(gain)
     decibels: Any = 20 * np.log10(magnitude.where(magnitude > 0)) + radio.tx_power_dbm - radio.noise_power_dbm
     return xr.DataArray(decibels.fillna(-np.inf).assign_attrs(ATTRIBUTES["snr_db"]))
 
 
 def check_scene(layout: Layout, pose: Pose, candidates: NDArray[np.float64], radio: Radio) -> None:
-    """Raise a ValueError unless every position can be traced and every material is defined at the carrier."""
+    """Raise a ValueError unless all positions can be traced and all materials are defined at the carrier frequency."""
     _check_free(layout, "pose", np.array([[pose.x, pose.y]]))
     _check_free(layout, "candidates", candidates)
     distance = np.hypot(candidates[:, 0] - pose.x, candidates[:, 1] - pose.y)

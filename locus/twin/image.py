@@ -1,7 +1,8 @@
-"""The exact twin: images of the receiver in chains of walls, every specular path in the plane, in double precision.
+"""The image twin: every specular path in two dimensions, by the image method, in double precision.
 
-Beams first: the part of wall b that the image of the receiver in wall a can light through wall a is found by clipping,
-so that few chains of walls survive. Then each candidate in a beam is traced back to the receiver, past other walls.
+Beam tracing first: clipping finds the part of each wall that an image of the receiver illuminates through the previous
+wall, which leaves few sequences of walls. Each candidate inside a beam is then traced back to the receiver and its path
+checked for blockage.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from locus.settings.config import SPEED_OF_LIGHT, Radio, TwinOptions
 from locus.twin.antenna import element_gain_db
 from locus.twin.base import PathArrays, Twin
 
-# mypy cannot see through numba's decorator, so the kernels below carry no annotations; their docstrings give shapes.
+# mypy does not understand numba's decorator, so the kernels below have no annotations; their docstrings give shapes.
 # mypy: disable-error-code="no-untyped-def"
 
-_SLACK = 1e-9  # [m^2], on cross products: clipping errs on the side of keeping a beam
+_SLACK = 1e-9  # [m^2], tolerance of cross products: when in doubt, clipping keeps a beam
 
 
 class ImageTwin(Twin):
-    """Line of sight and every specular reflection up to ``max_depth``, by the image method."""
+    """Line of sight and all specular paths of up to ``max_depth`` reflections, by the image method."""
 
     name = "image"
 
@@ -58,7 +59,7 @@ class ImageTwin(Twin):
 
 @njit(cache=True)
 def slab_reflection(cosine, eta, thickness, wavelength):
-    """TE reflection coefficient of a slab, ITU-R P.2040: ``cosine`` of the angle of incidence, permittivity ``eta``."""
+    """TE reflection coefficient of a slab (ITU-R P.2040): cosine of the incidence angle, relative permittivity eta."""
     s = cmath.sqrt(eta - (1.0 - cosine * cosine))
     r = (cosine - s) / (cosine + s)
     e = cmath.exp(-4j * math.pi * thickness / wavelength * s)
@@ -72,7 +73,7 @@ def _cross(ax, ay, bx, by):
 
 @njit(cache=True)
 def _clip(low, high, at_start, at_end):
-    """Part of [low, high] where the linear function with these values at 0 and 1 is not below -_SLACK."""
+    """Part of [low, high] on which the linear function with the given values at 0 and 1 is at least -_SLACK."""
     at_start += _SLACK
     at_end += _SLACK
     if at_start < 0.0 and at_end < 0.0:
@@ -86,7 +87,7 @@ def _clip(low, high, at_start, at_end):
 
 @njit(cache=True)
 def _lit(walls, wall, image, last, aperture):
-    """Part of ``wall`` lit by ``image`` through ``aperture`` of wall ``last`` (-1: directly), a part of [0, 1]."""
+    """Part of ``wall``, within [0, 1], that ``image`` illuminates through ``aperture`` of wall ``last`` (-1: none)."""
     ux, uy = walls[wall, 0], walls[wall, 1]
     vx, vy = walls[wall, 2], walls[wall, 3]
     ix, iy = image[0], image[1]
@@ -105,10 +106,10 @@ def _lit(walls, wall, image, last, aperture):
 
 @njit(cache=True)
 def _beams(walls, source, max_depth):
-    """Chains of walls that can carry a path from ``source``.
+    """Find the sequences of walls that can reflect a path from ``source`` (2).
 
-    Returns the walls of each chain (beam, depth), -1 beyond its order; the images of the source (beam, depth + 1, 2),
-    the source itself first; and the lit part of the last wall (beam, 4).
+    Returns the walls of each sequence (beam, depth), padded with -1; the images of the source (beam, depth + 1, 2),
+    starting with the source itself; and the illuminated part of the last wall (beam, 4): x0, y0, x1, y1.
     """
     capacity = 256
     chains = np.full((capacity, max_depth), -1, dtype=np.int64)
@@ -149,7 +150,7 @@ def _beams(walls, source, max_depth):
 
 @njit(cache=True)
 def _blocked(walls, ax, ay, wall_a, bx, by, wall_b):
-    """Whether a wall other than those that the ends lie on touches the segment a-b."""
+    """Whether any wall other than ``wall_a`` and ``wall_b``, on which the end points lie, touches the segment a-b."""
     dx, dy = bx - ax, by - ay
     for w in range(len(walls)):
         if w in (wall_a, wall_b):
@@ -165,7 +166,7 @@ def _blocked(walls, ax, ay, wall_a, bx, by, wall_b):
 
 @njit(cache=True)
 def _in_beam(walls, last, image, aperture, x, y):
-    """Whether the point (x, y) can be seen from ``image`` through ``aperture`` of wall ``last``."""
+    """Whether the point (x, y) is visible from ``image`` through ``aperture`` of wall ``last``."""
     ix, iy = image[0], image[1]
     tx, ty = x - ix, y - iy
     if _cross(tx, ty, aperture[0] - ix, aperture[1] - iy) < -_SLACK:
@@ -178,7 +179,7 @@ def _in_beam(walls, last, image, aperture, x, y):
 
 @njit(cache=True)
 def _trace_back(walls, chain, order, images, x, y, points):
-    """Fill ``points`` (receiver, bounces, candidate) of the path to (x, y); False if it misses a wall or is blocked."""
+    """Write the path to (x, y) to ``points``: receiver, bounces, candidate. False if it misses a wall or is blocked."""
     points[0] = images[0]
     points[order + 1, 0], points[order + 1, 1] = x, y
     for bounce in range(order, 0, -1):
@@ -236,10 +237,10 @@ def _paths(walls, eta, thickness, wavelength, heading, candidates, chains, image
             length = math.hypot(x - images[beam, n, 0], y - images[beam, n, 1])
             dx, dy = points[1] - points[0]
             angle = (math.atan2(dy, dx) - heading + math.pi) % (2.0 * math.pi) - math.pi
-            if angle >= math.pi:  # the remainder of a tiny negative number rounds to 2 pi
+            if angle >= math.pi:  # a tiny negative number modulo 2 pi rounds to 2 pi
                 angle -= 2.0 * math.pi
             amplitude = wavelength / (4.0 * math.pi * length) * 10.0 ** (element_gain_db(angle) / 20.0)
-            # The phase in whole turns first: length / wavelength is in the thousands.
+            # Remove whole turns first, for accuracy: length / wavelength is in the thousands.
             turns = length / wavelength
             value = amplitude * _reflections(walls, eta, thickness, wavelength, chain, n, points)
             value *= cmath.exp(-2j * math.pi * (turns - math.floor(turns)))
@@ -249,7 +250,7 @@ def _paths(walls, eta, thickness, wavelength, heading, candidates, chains, image
 
 @njit(cache=True)
 def _insert(aoa, delay, gain, order, new_aoa, new_delay, new_gain, new_order):
-    """Keep the arrays sorted from strongest to weakest, drop the weakest when full; equals: the shorter first."""
+    """Insert a path into arrays sorted by decreasing strength, then delay; drop the weakest if they are full."""
     slot = len(gain)
     while slot > 0:
         previous, new = abs(gain[slot - 1]), abs(new_gain)

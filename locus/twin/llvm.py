@@ -1,7 +1,7 @@
-"""Finds a libLLVM that Dr.Jit can use, so that a wrong one is a Python error here and not an abort there.
+"""Find a libLLVM that Dr.Jit can use, and raise a Python error if there is none.
 
-Dr.Jit 1.5 aborts the whole process at the first solve with LLVM 14, 15 and 16, and does not accept 13 or older. It is
-also linked to libatomic, which a minimal Debian does not have.
+With LLVM 14, 15 or 16, Dr.Jit 1.5 aborts the whole process at the first solve; it does not accept 13 or older. It is
+also linked against libatomic, which a minimal Debian lacks.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ assert int(paths.valid.sum()) == 5, paths  # line of sight and one reflection on
 
 
 class LLVMError(RuntimeError):
-    """No libLLVM that Dr.Jit can use."""
+    """No libLLVM that Dr.Jit can use is installed."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """A shared libLLVM and its major version, None if its name does not tell."""
+    """A shared libLLVM and its major version; None if the file name does not contain it."""
 
     path: Path
     major: int | None
@@ -66,7 +66,7 @@ class Library:
 
 
 def find() -> list[Library]:
-    """Libraries on this machine, the tested version first, then the newest."""
+    """Libraries found on this machine: the tested version first, then by decreasing version."""
     prefix = os.environ.get("CONDA_PREFIX", sys.prefix)
     paths = {Path(name).resolve() for place in _PLACES for name in glob.glob(place.format(prefix=prefix))}
     shared = (p for p in paths if re.fullmatch(r"libLLVM([-.].*)?\.(so(\.[\d.]+)?|dylib)", p.name) and p.is_file())
@@ -75,19 +75,19 @@ def find() -> list[Library]:
 
 
 def require() -> Library:
-    """Choose a library, prove it if need be, and point Dr.Jit at it.
+    """Choose a library, probing versions that we have not tested, and point Dr.Jit to it.
 
-    A path that the user set in DRJIT_LIBLLVM_PATH is obeyed or refused, never replaced.
+    A path set by the user in DRJIT_LIBLLVM_PATH is used or rejected, never replaced.
 
     Raises:
-        LLVMError: there is none that works; the message says how to get one.
+        LLVMError: no library works; the message says how to install one.
     """
     _require_libatomic()
     chosen = os.environ.get(VARIABLE)
     if chosen:
         path = Path(chosen)
         if not path.is_file():
-            raise LLVMError(f"Expected {VARIABLE} to be the file of a libLLVM, got {chosen!r}; unset it or {MEND}")
+            raise LLVMError(f"Expected {VARIABLE} to be the path of a libLLVM, got {chosen!r}; unset it or {MEND}")
         library = Library(path, _major(path.resolve()))
         reason = _why_not(library)
         if reason:
@@ -109,19 +109,19 @@ def _require_libatomic() -> None:
             ctypes.CDLL(_LIBATOMIC)
         except OSError:
             raise LLVMError(
-                f"Expected {_LIBATOMIC}, which Dr.Jit is linked to, got none; as root 'apt-get install libatomic1' "
+                f"Expected {_LIBATOMIC}, which Dr.Jit links against, got none; as root 'apt-get install libatomic1' "
                 "(Debian, Ubuntu), 'dnf install libatomic', or 'conda install -c conda-forge libgcc'"
             ) from None
 
 
 def _major(path: Path) -> int | None:
-    """Major version from names like libLLVM-15.so.1, libLLVM.so.19.1, or from a folder like llvm-14 or llvm@19."""
+    """Major version from a file name like libLLVM-15.so.1 or libLLVM.so.19.1, or a folder like llvm-14 or llvm@19."""
     match = re.search(r"libLLVM[-.](?:so\.)?(\d+)", path.name) or re.search(r"llvm[-@](\d+)", str(path.parent))
     return int(match.group(1)) if match else None
 
 
 def _why_not(library: Library) -> str:
-    """Empty if the library works, else the reason."""
+    """Reason why the library cannot be used; empty if it can."""
     if library.major == _GOOD:
         return ""
     if library.major is not None and library.major <= _NEWEST_BAD:
@@ -130,7 +130,7 @@ def _why_not(library: Library) -> str:
 
 
 def _probe(path: Path) -> str:
-    """Solve one small room in a child process with this library; the answer is kept."""
+    """Trace a small room with this library in a child process; returns why that failed, if it did. Cached on disk."""
     status = path.stat()
     facts = [str(path), status.st_size, status.st_mtime_ns, package_version("drjit"), package_version("sionna-rt")]
     name = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
@@ -146,13 +146,13 @@ def _probe(path: Path) -> str:
         check=False,
     )
     last = (child.stderr.strip().splitlines() or [""])[-1]
-    reason = "" if child.returncode == 0 else f"a trial solve ended with code {child.returncode} ({last[:200]})"
+    reason = "" if child.returncode == 0 else f"a test trace exited with code {child.returncode} ({last[:200]})"
     write_text(answer, json.dumps({"library": str(path), "reason": reason}))
     return reason
 
 
 def main() -> int:
-    """Say which library Dr.Jit would use: ``python -m locus.twin.llvm [--quiet]``."""
+    """Print the library that Dr.Jit would use: ``python -m locus.twin.llvm [--quiet]``."""
     quiet = "--quiet" in sys.argv[1:]
     try:
         library = require()

@@ -1,7 +1,7 @@
-"""Rays drawn out: an angle, a number of bounces and a length in, the polyline that such a ray follows out.
+"""Ray geometry: angle, number of bounces and length of traced paths in, their polylines out.
 
-A path's table entry is enough to draw it, whichever twin found it: launch a ray at its angle and let it bounce. That it
-then arrives at the candidate is a check of the path that shares no code with either twin.
+A ray launched at a path's angle and reflected at each wall reproduces the path, whichever twin found it. Checking that
+it ends at the candidate shares no code with either twin.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from locus.settings.config import SPEED_OF_LIGHT
 def ray_points(layout: Layout, paths: xr.Dataset, *, aimed: bool = False) -> NDArray[np.float64]:
     """Polylines of traced paths [m], (candidate, path, point, 2), from the receiver to the candidate.
 
-    There are ``max_depth + 2`` points a path; a path with fewer bounces repeats its end, padding is NaN. With ``aimed``
-    the angle is only used to learn which walls a ray meets, and the ray is then aimed at the candidate's image in them:
-    a ray found in single precision is centimetres off after three bounces.
+    Each path has ``max_depth + 2`` points; paths with fewer bounces repeat the last one, padding is NaN. With
+    ``aimed``, the angle only determines the sequence of walls, and the ray is then aimed at the candidate's image in
+    them: an angle in single precision misses the candidate by centimetres after three bounces.
     """
     shape = paths.aoa.shape
     order, x, y = paths.order.values.ravel(), float(paths.rx_x), float(paths.rx_y)
@@ -41,20 +41,20 @@ def ray_points(layout: Layout, paths: xr.Dataset, *, aimed: bool = False) -> NDA
 
 
 def shortest_segment(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Length of the shortest segment of each polyline [m]; repeated ends do not count."""
+    """Length of the shortest segment of each polyline [m], ignoring repeated end points."""
     length = np.hypot(*np.moveaxis(np.diff(points, axis=-2), -1, 0))
     return np.asarray(np.where(length > 0, length, np.inf).min(axis=-1))
 
 
 def corner_distance(layout: Layout, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Least distance of each polyline to any corner of any wall [m]."""
+    """Minimum distance between each polyline and any corner of the layout [m]."""
     flat = points.reshape(-1, *points.shape[-2:])
     return np.asarray(_corner_distance(flat, layout.corners).reshape(points.shape[:-2]))
 
 
 @njit(cache=True)
 def _follow(walls, x, y, directions, orders, lengths, num_points):
-    """Points of each ray (ray, point, 2), and the walls that it meets (ray, point), -1 beyond the last."""
+    """Points of each ray (ray, point, 2), and the walls that it hits (ray, point), padded with -1."""
     points = np.full((len(directions), num_points, 2), np.nan)
     chains = np.full((len(directions), num_points), -1, dtype=np.int64)
     for i in range(len(directions)):
@@ -91,7 +91,7 @@ def _follow(walls, x, y, directions, orders, lengths, num_points):
 
 @njit(cache=True)
 def _unfold(walls, chains, orders, x, y):
-    """Replace the points (x, y) by their images in the walls of each chain, the last wall first."""
+    """Replace the points (x, y) by their images in the walls of each sequence, last wall first."""
     for i in range(len(x)):
         for bounce in range(orders[i] - 1, -1, -1):
             w = chains[i, bounce]

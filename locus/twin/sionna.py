@@ -1,15 +1,16 @@
-"""The Sionna twin: Sionna RT's own path solver, asked in a way that is fast, complete and repeatable on a CPU.
+"""The Sionna twin: Sionna RT's path solver, set up to be fast, complete and repeatable on a CPU.
 
-The solver shoots rays from one source, notes the chains of walls that they meet, and solves each chain exactly. Here
-the receiver is that source and all candidates are its targets (paths are reciprocal). Unlike in plain use:
+The solver shoots rays from a source, records the sequences ("chains") of walls that they hit, and solves each chain
+exactly. Since paths are reciprocal, the receiver is the source here and all candidates are targets. It differs from
+standard use in three ways:
 
-- All rays are launched in the horizontal plane. Transmitter, receiver and walls make a planar problem, in which rays
-  that leave the plane only find again what others found.
-- Chains already seen for a target are counted in a table. Sionna's index into it is a hash, and where two hashes meet a
-  path is lost without a word (NVlabs/sionna#1172). Here the index is the chain itself, written as a number.
-- Dr.Jit runs on one thread: with more, the order of atomic operations changes the result. Use one process a core.
+- All rays are launched in the horizontal plane. The problem is two-dimensional, so rays leaving the plane would only
+  find the same chains again.
+- The solver keeps a table of the chains already found for each target. Sionna indexes it by a hash, and a collision
+  silently drops a path (NVlabs/sionna#1172). Here each chain has a unique index.
+- Dr.Jit runs on one thread: with several, the order of atomic operations changes the result. Use one process per core.
 
-Import this module through `locus.make_twin`, which finds a libLLVM that Dr.Jit can use first.
+Import this module through `locus.make_twin`, which first finds a libLLVM that Dr.Jit can use.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ _VARIANT = "llvm_ad_mono_polarized"
 if mi.variant() is None:
     mi.set_variant(_VARIANT)
 if mi.variant() != _VARIANT:
-    raise RuntimeError(f"Expected Mitsuba variant {_VARIANT!r}, got {mi.variant()!r}; call make_twin before you set it")
+    raise RuntimeError(f"Expected Mitsuba variant {_VARIANT!r}, got {mi.variant()!r}; call make_twin before setting it")
 dr.set_thread_count(1)
 
 import sionna.rt as rt  # noqa: E402
 from sionna.rt.path_solvers import sb_candidate_generator  # noqa: E402
 
-_WALL_HEIGHT = 10.0  # [m], half above and half below the plane of the paths; any height gives the same paths
-_FIRST_WALL = 16  # digits below this stand for Sionna's other interactions, whose codes are 1, 2, 4 and 8
-_CHAINS_PER_CANDIDATE = 200  # room in the solver's buffer, enlarged when it runs full
+_WALL_HEIGHT = 10.0  # [m], half above and half below the plane of the paths; does not affect them
+_FIRST_WALL = 16  # lower digits stand for Sionna's other interactions, whose codes are 1, 2, 4 and 8
+_CHAINS_PER_CANDIDATE = 200  # initial size of the solver's buffer, doubled whenever it is full
 
 
 class SionnaTwin(Twin):
-    """Line of sight and specular reflection up to ``max_depth``, optionally refraction and diffraction."""
+    """Line of sight and up to ``max_depth`` specular reflections, optionally with refraction and diffraction."""
 
     name = "sionna"
 
@@ -56,7 +57,7 @@ class SionnaTwin(Twin):
     def _solve(self, layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> PathArrays:
         scene = make_scene(_Scene(), layout, self.radio, self.options, _WALL_HEIGHT)
         position, orientation = mi.Point3f(pose.x, pose.y, 0.0), mi.Point3f(pose.heading, 0.0, 0.0)
-        dr.make_opaque(position, orientation)  # literals would be compiled into a kernel for every pose
+        dr.make_opaque(position, orientation)  # as literals they would trigger a recompilation for every pose
         scene.add(rt.Transmitter("receiver", position=position, orientation=orientation))
 
         batch = self._generator.prepare(layout.walls, self.options)
@@ -85,9 +86,9 @@ class SionnaTwin(Twin):
         return self._collect(paths, pose, len(candidates))
 
     def _collect(self, paths: Any, pose: Pose, num_candidates: int) -> PathArrays:
-        """NumPy arrays of the strongest paths, with the roles of both ends swapped back."""
+        """Strongest paths as NumPy arrays, with transmitter and receiver swapped back."""
         valid = paths.valid.numpy()
-        valid = valid.reshape(num_candidates, valid.shape[-1])  # there may be no path at all
+        valid = valid.reshape(num_candidates, valid.shape[-1])  # not -1: there may be no path at all
         delay = paths.tau.numpy().reshape(valid.shape).astype(float)
         departure = paths.phi_t.numpy().reshape(valid.shape).astype(float)
         real, imaginary = (part.numpy().reshape(valid.shape).astype(float) for part in paths.a)
@@ -108,22 +109,22 @@ class SionnaTwin(Twin):
 
 
 class _Scene(rt.Scene):  # type: ignore[misc]
-    """A scene whose targets are one array of positions instead of one Receiver object a candidate."""
+    """Scene whose targets are one array of positions instead of one Receiver object per candidate."""
 
     def set_candidates(self, candidates: NDArray[np.float64]) -> None:
         x, y = candidates.T.astype(np.float32)
         self._candidates = mi.Point3f(mi.Float(x), mi.Float(y), dr.zeros(mi.Float, len(x)))
-        # Sionna counts its receivers; they may all be the same one.
+        # Sionna only counts the receivers, so they can all be the same object.
         self._receivers = dict.fromkeys(range(len(x)), rt.Receiver("candidate", position=mi.Point3f(0.0)))
 
     def targets(self, *_: bool) -> tuple[Any, Any, Any, Any]:
-        """Positions, orientations, antenna offsets and velocities, as Sionna's solver asks for them."""
+        """Positions, orientations, antenna offsets and velocities, in the form Sionna's solver expects."""
         zeros = dr.zeros(mi.Point3f, len(self._receivers))
         return self._candidates, zeros, mi.Point3f(zeros), mi.Vector3f(zeros)
 
 
 def make_scene(scene: Any, layout: Layout, radio: Radio, options: TwinOptions, wall_height: float) -> Any:
-    """Give an empty Sionna scene the walls, the carrier, the receiver's element and an isotropic transmitter."""
+    """Set up an empty Sionna scene: walls, carrier, the receiver's antenna element and an isotropic transmitter."""
     scene.frequency = radio.carrier
     scene.tx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="tr38901", polarization="V")
     scene.rx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="iso", polarization="V")
@@ -132,7 +133,7 @@ def make_scene(scene: Any, layout: Layout, radio: Radio, options: TwinOptions, w
 
 
 def _wall_objects(layout: Layout, options: TwinOptions, height: float) -> list[Any]:
-    """One mesh of vertical rectangles for each material."""
+    """One mesh of vertical rectangles per material."""
     materials = np.array(layout.wall_materials)
     objects = []
     for name in np.unique(materials):
@@ -150,7 +151,7 @@ def _wall_objects(layout: Layout, options: TwinOptions, height: float) -> list[A
         parameters["faces"] = mi.UInt(faces.ravel())
         parameters.update()
         material = rt.ITURadioMaterial(f"{name}-material", str(name), thickness=options.wall_thickness)
-        # Sionna sees a wedge to diffract at only where two walls share their vertices.
+        # Sionna only finds diffracting wedges where two walls share vertices.
         wedges = options.diffraction
         objects.append(
             rt.SceneObject(
@@ -161,17 +162,17 @@ def _wall_objects(layout: Layout, options: TwinOptions, height: float) -> list[A
 
 
 class _BufferFullError(Exception):
-    """The solver found more chains than its buffer holds, and would drop the rest."""
+    """The solver found more chains than fit into its buffer, and would drop the rest."""
 
 
 class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ignore[misc]
-    """Sionna's ray shooting with a planar fan of rays, and with chains counted under their own number."""
+    """Sionna's chain search with a planar fan of rays and a unique table index for every chain."""
 
     _digits: int
     _chains: int
 
     def prepare(self, walls: NDArray[np.float64], options: TwinOptions) -> int:
-        """Number the walls; returns how many targets have a counter of their own for every chain."""
+        """Number the walls; returns how many targets the table can hold, one counter per chain and target."""
         first = _FIRST_WALL if options.refraction or options.diffraction else 1
         number = _WallNumber(walls, first)
         self.plane_hash_functions = [number]
@@ -185,7 +186,7 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
         return options.table_size // self._chains
 
     def __call__(self, **arguments: Any) -> Any:
-        with self._instead_of_sionnas(dr.width(arguments["tgt_positions"])):
+        with self._patched_sionna(dr.width(arguments["tgt_positions"])):
             paths = super().__call__(**arguments)
         paths.schedule()
         dr.eval()
@@ -194,15 +195,15 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
         return paths
 
     @contextmanager
-    def _instead_of_sionnas(self, num_targets: int) -> Iterator[None]:
-        """Sionna names its ray directions, hash and table size as globals: replace them while it shoots."""
+    def _patched_sionna(self, num_targets: int) -> Iterator[None]:
+        """Temporarily replace Sionna's ray directions, hash function and table size, which are globals."""
         digits, targets = mi.UInt64(self._digits), mi.UInt64(num_targets)
         dr.make_opaque(digits, targets)
-        # No larger than needed, as all of it is cleared; a power of two, as its size is compiled into the kernel
+        # As small as possible, since all of it is cleared; a power of two, since the size is compiled into the kernel
         table_size = 1 << (self._chains * num_targets - 1).bit_length()
 
         def number(item: Any, h: Any) -> Any:
-            # Sionna adds walls to a chain as 64-bit hashes, and then the target as a 32-bit index.
+            # Sionna hashes the walls of a chain as 64-bit integers, and then the target as a 32-bit index.
             return h * digits + item if isinstance(item, mi.UInt64) else h * targets + mi.UInt64(item)
 
         module, generator = sb_candidate_generator, sb_candidate_generator.SBCandidateGenerator
@@ -215,13 +216,13 @@ class _ExactGenerator(sb_candidate_generator.SBCandidateGenerator):  # type: ign
 
 
 def _fan(num_rays: int) -> Any:
-    """Points of the unit square that Sionna maps to directions evenly spread over the horizontal circle."""
+    """Points in the unit square that Sionna maps to evenly spaced horizontal directions."""
     azimuth = (dr.arange(mi.Float64, num_rays) + 0.5) / num_rays
     return mi.Point2f(mi.Float(azimuth), dr.full(mi.Float, 0.5, num_rays))
 
 
 class _WallNumber:
-    """Takes a hit's normal and position to the number of the wall's plane; walls in one plane share a number."""
+    """Maps the normal and position of a hit to the number of the wall's plane; coplanar walls share a number."""
 
     def __init__(self, walls: NDArray[np.float64], first: int) -> None:
         along = walls[:, 2:] - walls[:, :2]
@@ -246,7 +247,7 @@ class _WallNumber:
             nx = dr.gather(mi.Float, self._normal_x, plane)
             ny = dr.gather(mi.Float, self._normal_y, plane)
             offset = dr.gather(mi.Float, self._offset, plane)
-            # 100 m: a normal that is off by 1 % weighs as much as a metre
+            # Weight of 100 m: a 1 % error of the normal counts as much as one metre
             misfit = dr.abs(nx * position.x + ny * position.y - offset)
             misfit += 100.0 * (1.0 - dr.abs(nx * normal.x + ny * normal.y))
             nearest = dr.select(misfit < least, plane, nearest)

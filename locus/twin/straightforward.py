@@ -1,4 +1,4 @@
-"""Sionna used as its tutorials use it: the yardstick for the speed and the completeness of the Sionna twin."""
+"""Sionna as used in its tutorials: the reference for speed and completeness of the Sionna twin."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from locus.twin.sionna import SionnaTwin, make_scene
 
 
 class StraightforwardTwin(SionnaTwin):
-    """One Receiver object a candidate, Python floats, 3 m walls, Sionna's defaults, all threads.
+    """One Receiver object per candidate, Python floats, 3 m walls, Sionna's defaults, all threads.
 
-    Changes Dr.Jit's number of threads while it traces, so its results need not repeat.
+    Since it runs Dr.Jit on several threads, its results may vary from run to run.
     """
 
     name = "straightforward"

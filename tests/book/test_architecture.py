@@ -1,4 +1,4 @@
-"""The picture of the folders is that of the real imports."""
+"""The figure of the folders shows the actual imports."""
 
 from __future__ import annotations
 

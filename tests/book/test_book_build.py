@@ -1,4 +1,4 @@
-"""When a book is built again: whatever pages are made from changes the hash of the inputs, and nothing else does."""
+"""When the book is rebuilt: the hash covers all inputs of its pages, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILES = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository of a few words."""
+    """A minimal repository."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a word")
@@ -57,7 +57,7 @@ def test_options_and_versions_count_and_pairs_of_chapters_do_not(folder: Path, m
 
 
 def test_what_is_staged_twice_is_the_same_twice_unless_the_address_changes() -> None:
-    """What a run and an address contribute is in the staged files, whose order and names are not left to chance."""
+    """Run and address affect the staged files only, whose order and names are deterministic."""
     paper, address = locus.open_run("paper"), "https://github.com/someone/locus-dt"
     found = []
     for options in ((), (address,), (address, "other"), ()):
@@ -70,7 +70,7 @@ def test_what_is_staged_twice_is_the_same_twice_unless_the_address_changes() -> 
 
 
 def test_a_stamp_of_other_inputs_or_without_pages_is_no_book(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sphinx is called for either, and a failed build leaves no stamp."""
+    """Sphinx runs in either case, and a failed build leaves no stamp."""
     calls = []
     monkeypatch.setattr(build, "stage", lambda *_: None)
     monkeypatch.setattr(build, "write_pages", lambda *_: None)

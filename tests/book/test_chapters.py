@@ -1,4 +1,4 @@
-"""Chapters on made-up sources: parameters arrive, failures are named, nothing of the machine is kept."""
+"""Chapters from synthetic sources: parameters are passed, failures are named, no trace of the machine is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The equations page: all 25 of the paper are on it, each with functions that exist."""
+"""The equations page: it lists all 25 equations of the paper, each with existing functions."""
 
 from __future__ import annotations
 

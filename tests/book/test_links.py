@@ -1,4 +1,4 @@
-"""Where chapters are run online: links lead to files that a clone has, and what builds there is well-formed."""
+"""Running chapters online: links lead to files in the repository, and the build configurations are well-formed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that are written for every build: the API from docstrings, status from a report, costs from measurements."""
+"""Generated pages: the API from docstrings, the status from the report, costs from measurements."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_status_tells_how_the_papers_networks_were_trained() -> None:
 
 
 def test_a_few_wrong_candidates_a_step_train_as_well_as_all() -> None:
-    """As measured at the paper's size: closer than seeds are among themselves."""
+    """As measured at the paper's size: they differ by less than two seeds do."""
     measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))["negatives"]
     told = reading_page.negatives(measured)
     assert (told["few"]["count"], told["all"]["count"]) == ("128", "499")

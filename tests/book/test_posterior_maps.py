@@ -1,4 +1,4 @@
-"""Posterior maps and the words about a failure, on a room whose answers are known."""
+"""Posterior maps and the description of a failure, on a room with known answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path_set(angles: list[float], snr: list[float], num_paths: int = 3) -> xr.Da
 
 
 def task(observed: xr.Dataset, truth: xr.Dataset, guess: xr.Dataset) -> Task:
-    """A task of two candidates, 3 m and 4 m apart in x and y, the first of which is the truth."""
+    """A task with two candidates, 3 m apart in x and 4 m in y; the first is the truth."""
     paths = xr.concat([truth, guess], "candidate").assign_coords(
         x=("candidate", [1.0, 4.0]), y=("candidate", [2.0, 6.0])
     )

@@ -1,4 +1,4 @@
-"""Every module that computes has a RECIPE, or one that covers it."""
+"""Every module that computes results has a RECIPE or is covered by another module's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bibliography: only works whose details the paper, or a package's own description, gives."""
+"""The bibliography: only works whose details come from the paper or from a package's own citation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole pipeline on tiny settings: what changes makes exactly the right steps due again."""
+"""The whole pipeline at tiny size: a change makes exactly the right steps due again."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ KEPT = [
 ]
 EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candidates/train", *KEPT[4:]]
 NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "results/other_twin")]
-"""What follows from the baselines."""
+"""Steps that depend on the baselines."""
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run with two made-up chapters."""
+    """A finished run with two synthetic chapters."""
     folder = tmp_path_factory.mktemp("made")
     notebooks = folder / "notebooks"
     notebooks.mkdir()
@@ -163,7 +163,7 @@ def test_it_begins_with_what_it_takes_and_ends_with_what_came_out(
 
 
 def test_evaluate_says_what_it_makes_first(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One method needs its own weights alone; all need those of all."""
+    """A single method needs only its own weights; all methods need those of all."""
     command = ["evaluate", "--profile", "smoke", "--run", "fresh", "--workers", "2"]
     command += [f"--set={name}={value}" for name, value in TINY.items()]
     assert main([*command, "--method", "gauss_cart"]) == 0
@@ -197,7 +197,7 @@ class TestRemove:
         assert [path.name for path in (copy / "data").iterdir()] == ["tiny"]
 
     def test_a_kill_leaves_a_run_or_none(self, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It is moved whole before anything is deleted; from there no run takes stores over."""
+        """The run is moved as a whole before anything is deleted; its stores cannot be reused from there."""
         remove = shutil.rmtree
 
         def killed(path: Path, **options: bool) -> None:
@@ -275,7 +275,7 @@ def test_a_word_in_a_chapter_makes_that_chapter_due(copy: Path) -> None:
 
 
 def test_results_stand_although_their_stores_are_gone(copy: Path) -> None:
-    """As in a clone, which has the results of a run and not its stores."""
+    """As in a clone, which has the results of a run but not its stores."""
     for folder in ("candidates", "observations"):
         shutil.rmtree(copy / "data" / "tiny" / folder)
     assert due(run()) == []
@@ -332,7 +332,7 @@ class TestDamage:
 
 
 def test_an_interrupted_run_goes_on_where_it_was(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chapter fails; the next call makes that chapter and nothing else."""
+    """After a chapter fails, the next call runs that chapter and nothing else."""
     source = copy / "notebooks" / "01_room.py"
     good = source.read_text()
     source.write_text(good + "\n# %%\nraise ValueError('no such wall')\n")
@@ -409,7 +409,7 @@ def test_a_run_may_not_take_a_profiles_name(copy: Path) -> None:
 
 
 def test_the_other_twin_is_compared_on_the_same_snapshots(copy: Path) -> None:
-    """The twins agree path by path, so that nearly every snapshot gets the same posterior from both."""
+    """The twins agree path by path, so nearly every snapshot has the same posterior with both."""
     other = OtherTwin(run())
     data = other.open()
     assert set(other.twins) == {"image", "sionna"}
@@ -431,7 +431,7 @@ class TestWitness:
     def test_a_small_change_of_a_stage_is_found_there_and_only_there(
         self, copy: Path, monkeypatch: pytest.MonkeyPatch, module: str
     ) -> None:
-        """Wrong on purpose, one stage at a time, with its RECIPE as before."""
+        """Deliberately wrong, one stage at a time, with unchanged RECIPE."""
         sample, refine, features = locus.Layout.sample, fit.refine, pairwise.features
         mutations: dict[str, tuple[object, str, Callable[..., object]]] = {
             "layout": (locus.Layout, "sample", lambda self, *given: sample(self, *given) + 1e-6),

@@ -1,4 +1,4 @@
-"""Studies for the chapters, on scores and maps whose answers are known."""
+"""Studies in the chapters, on scores and maps with known answers."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_a_spot_is_missed_by_short_lists(rng: np.random.Generator) -> None:
     short, long = study.sel(quantile=0.5).isel(snapshot=0).transpose("size").log_ratio
     assert short < -10
     assert abs(float(long)) < 0.05
-    # Nine lists in ten of the short ones hold the truth alone: as little loss as can be
+    # Nine in ten short lists have only the truth in the spot: the lowest possible loss
     assert float(study.loss.sel(size=10, quantile=0.5)[0]) == pytest.approx(-np.log(10))
     assert float(study.loss.sel(size=10_000, quantile=0.5)[0]) == pytest.approx(-np.log(100), abs=0.1)
 

@@ -1,4 +1,4 @@
-"""Finds a Chromium or Chrome: LOCUS_CHROMIUM, one on PATH, or playwright's; as a script says which, or what to do."""
+"""Find Chromium or Chrome: LOCUS_CHROMIUM, one on PATH, or Playwright's. As a script, print it or how to get one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEND = (
 
 
 def find_browser() -> str | None:
-    """Path of a browser, None if there is none. One that is chosen and not there is not replaced by another."""
+    """Path of a browser, None if there is none; if LOCUS_CHROMIUM is set, no other is considered."""
     chosen = os.environ.get("LOCUS_CHROMIUM")
     if chosen:
         return shutil.which(chosen)

@@ -1,4 +1,4 @@
-"""A book built from a smoke run, behind a plain web server, and a real browser to look at it with."""
+"""A book built from a smoke run, a web server for it, and a real browser."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_page(chromium: Browser) -> Iterator[Open]:
-    """Makes empty pages of a width and a theme."""
+    """Factory of empty pages with a given width and theme."""
     contexts = []
 
     def make(width: int = 1280, theme: str = "light") -> Page:

@@ -1,4 +1,4 @@
-"""Pages of the book, from its table of contents."""
+"""Pages of the book, read from its table of contents."""
 
 from __future__ import annotations
 

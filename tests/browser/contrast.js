@@ -1,8 +1,8 @@
-// Visible texts of the page whose contrast with what is behind them is below `least`, each as one line.
+// Visible texts of the page whose contrast with their background is below `least`, one line each.
 (least) => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
 
-  // Any CSS colour as [red, green, blue, opacity], the first three up to 255.
+  // Any CSS colour as [red, green, blue, opacity]; the first three range to 255, the opacity to 1.
   const parse = (colour) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = colour;
@@ -38,7 +38,7 @@
     return contrast(over([...colour.slice(0, 3), colour[3] * opacity], background), background);
   };
 
-  // Boxes of one pixel, or off the page's left or upper edge, are for screen readers.
+  // Boxes of one pixel, or beyond the left or upper edge of the page, are for screen readers.
   const shown = (element, boxes) =>
     element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
     [...boxes].some((box) => box.width > 1 && box.height > 1 && box.right > 0 && box.bottom + scrollY > 0) &&
@@ -48,7 +48,7 @@
     });
 
   document.querySelectorAll("details").forEach((details) => (details.open = true));
-  // A colour on its way to another is not what people read; on a busy machine it is still on its way.
+  // Finish colour transitions first: on a busy machine they may still be running.
   for (const animation of document.getAnimations()) {
     if (animation instanceof CSSTransition) animation.finish();
   }
@@ -72,7 +72,7 @@
     num_texts += 1;
     check(node.parentElement, node.textContent, range.getClientRects());
   }
-  // Glyphs of MathJax are drawn by style sheets and are no texts.
+  // MathJax draws its glyphs by style sheets, so they are not text.
   for (const formula of document.querySelectorAll("mjx-container mjx-c")) check(formula, "formula", formula.getClientRects());
   return { texts: num_texts, faint: [...found.values()] };
 }

@@ -1,4 +1,4 @@
-"""A book that is there already is not built again."""
+"""An up-to-date book is not rebuilt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A browser is found, or one line says how to get one."""
+"""A browser is found, or a one-line message says how to get one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text stands out from what is behind it, on every page and in both themes."""
+"""Text has sufficient contrast with its background, on every page and in both themes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explorer in a real browser: things are dragged, and the map must follow to the right place."""
+"""The explorer in a real browser: after dragging, the map must be updated correctly."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ import locus
 HARMLESS = ("THEBE_JS_URL",)  # the theme's own
 CHAPTER = "book/chapters/09_explorer.html"
 ABOVE_UNIFORM = {"LOCUS-DT": 1.5, "Bayes limit": 30.0}
-"""How much more than a blind guess a method must give to the places near the truth: trained at smoke size LOCUS-DT
-knows little, and the Bayes limit, which needs no training, nearly everything."""
-# In the first room, in metres: the transmitter before the receiver's eyes, and the receiver farther away
+"""Minimum posterior mass near the truth, relative to a blind guess: LOCUS-DT, trained at smoke size, is weak; the Bayes
+limit, which needs no training, is nearly certain."""
+# Positions in the first room [m]: the transmitter in front of the receiver, and the receiver farther away
 IN_SIGHT, FARTHER = (50.0, 12.0), (75.0, 40.0)
 
 
 @pytest.fixture(params=[1280, 390], ids=["desktop", "phone"])
 def explorer(request: pytest.FixtureRequest, site: str, new_page: Open) -> Iterator[Page]:
-    """The chapter with its first map drawn; nothing may fail while it is open."""
+    """The chapter, once its first map is drawn; fails on any error while it is open."""
     page = new_page(request.param)
     wrong: list[str] = []
     page.on("requestfailed", lambda request: wrong.append(request.url))
@@ -49,7 +49,7 @@ def read(page: Page, name: str) -> float:
 
 
 def gain(page: Page, place: tuple[float, float]) -> float:
-    """Posterior mass within 5 m of a place over that of a blind guess, from what the map is drawn from."""
+    """Posterior mass within 5 m of a position relative to a blind guess, from the data of the map."""
     settle(page)
     script = "root => [[...root.explorer.result.points], [...root.explorer.result.logPosterior]]"
     points, logs = page.locator("#explorer").evaluate(script)
@@ -58,13 +58,13 @@ def gain(page: Page, place: tuple[float, float]) -> float:
 
 
 def where(page: Page, thing: str) -> tuple[float, float]:
-    """Position of a thing [m]."""
+    """Position of an item on the map [m]."""
     found = page.locator("#explorer").evaluate("(root, thing) => root.explorer.world.positionOf(thing)", thing)
     return found["x"], found["y"]
 
 
 def on_page(page: Page, x: float, y: float) -> tuple[float, float]:
-    """Pixel of a place."""
+    """Pixel coordinates of a position [m]."""
     script = """(root, [x, y]) => {
       const box = root.explorer.page.map.getBoundingClientRect();
       const [u, v] = root.explorer.view.toPixel(x, y);
@@ -75,7 +75,7 @@ def on_page(page: Page, x: float, y: float) -> tuple[float, float]:
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Drag with a real pointer what lies at a place to another [m]."""
+    """Drag the item at one position to another [m] with a real pointer."""
     page.mouse.move(*on_page(page, *start))
     page.mouse.down()
     page.mouse.move(*on_page(page, *end), steps=8)
@@ -108,7 +108,7 @@ def test_map_follows_what_is_dragged(explorer: Page, method: str) -> None:
 
 
 def obstacle_middle(page: Page, index: int) -> tuple[float, float]:
-    """A point in an obstacle [m]."""
+    """A point inside an obstacle [m]."""
     script = "(root, index) => root.explorer.world.room.obstacles[index].corners"
     point = shapely.Polygon(page.locator("#explorer").evaluate(script, index)).representative_point()
     return point.x, point.y
@@ -196,7 +196,7 @@ def touch(page: Page, start: tuple[float, float], end: tuple[float, float]) -> N
 
 
 def test_own_room_opens_without_any_other_file(site: str, new_page: Open) -> None:
-    """What a notebook shows: one frame, given as text."""
+    """As in a notebook: a single iframe, with its content inline."""
     page = new_page()
     outline = shapely.Polygon([(0, 0), (30, 0), (30, 12), (18, 12), (18, 20), (0, 20)])
     layout = locus.Layout(outline, (shapely.box(6, 6, 9, 12),), ("brick", "metal"))

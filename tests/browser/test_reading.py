@@ -1,4 +1,4 @@
-"""What a reader does: from the front page to a chapter, through the search, home with the source."""
+"""Typical use of the book: from the front page to a chapter, the search, and the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page is whole: it answers, reports no error, asks no other host, and shows its pictures and mathematics."""
+"""Every page is complete: it loads without errors or requests to other hosts, and shows its images and mathematics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_page_is_whole_and_asks_no_other_host(site: str, new_page: Open, name: s
     alone = (
         "[...document.querySelectorAll('article img')].filter(image => !image.closest('a[href]')).map(one => one.src)"
     )
-    assert page.evaluate(alone) == []  # each opens in full size
+    assert page.evaluate(alone) == []  # each image links to its full size
     formulas, rendered = (page.locator(kind).count() for kind in (".math", ".math mjx-container"))
     assert formulas <= rendered
     assert page.locator("mjx-merror").count() == 0
@@ -49,7 +49,7 @@ CUT = """() => [...document.querySelectorAll("article *")].filter(element => {
     }
     return true;
 }).map(element => element.outerHTML.slice(0, 80))"""
-"""What is out of reach: beyond the left edge, or beyond the right one and inside nothing that scrolls."""
+"""Elements out of reach: beyond the left edge, or beyond the right edge and not in a scrolling element."""
 
 
 @pytest.mark.parametrize("name", [*PAGES, "search.html?q=Levenberg"])
@@ -59,5 +59,5 @@ def test_phone_does_not_scroll_sideways(site: str, new_page: Open, name: str) ->
     page.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
     sideways = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert sideways <= 0
-    # What is wider than the screen scrolls inside itself; it is not cut off.
+    # Content wider than the screen scrolls within its element and is not cut off.
     assert page.evaluate(CUT) == []

@@ -1,4 +1,4 @@
-"""Files of own data that are not what they should be: one line that says so, before any work."""
+"""Invalid input files of `locus locate`: a one-line error before any work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, smoke_weights: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def locate(*changes: str) -> int:
-    """Exit code; of options that are given twice the last one counts."""
+    """Run `locus locate` and return its exit code; for repeated options, the last one counts."""
     usual = ["--pose=20,35,0.4", "--iq=capture.npy", "--out=posterior.nc", "--figure=map.png", "--twin=image"]
     return main(["locate", "room.geojson", *usual, *changes])
 
@@ -76,18 +76,21 @@ def test_a_small_room_is_located_with_one_line_of_warning(folder: Path, capfd: p
     ("text", "message"),
     [
         (None, "Expected a file room.geojson, got none"),
-        ("a room", "Expected GeoJSON in room.geojson, got what is not JSON: Expecting value"),
-        ("[" * 100_000, "Expected GeoJSON in room.geojson, got what is not JSON: maximum recursion"),
-        ("\N{POUND SIGN}".encode("latin-1"), "Expected GeoJSON in room.geojson, got what is not JSON: 'utf-8'"),
-        ("[1, 2]", "Expected a GeoJSON FeatureCollection, got something without 'features'"),
-        (collection(PILLAR), "Expected one feature with role 'room', got 0"),
+        ("a room", "Expected GeoJSON in room.geojson, got invalid JSON: Expecting value"),
+        ("[" * 100_000, "Expected GeoJSON in room.geojson, got invalid JSON: maximum recursion"),
+        ("\N{POUND SIGN}".encode("latin-1"), "Expected GeoJSON in room.geojson, got invalid JSON: 'utf-8'"),
+        ("[1, 2]", "Expected a GeoJSON FeatureCollection, got JSON without a list of 'features'"),
+        (collection(PILLAR), "Expected exactly one feature with role 'room', got 0"),
         (collection(feature(SQUARE, role="room"), feature(SQUARE, role="room")), "role 'room', got 2"),
         (
             collection(feature(SQUARE, role=["room"])),
             "Expected 'role' of feature 0 in ['room', 'obstacle'], got ['room",
         ),
-        (collection({**feature(SQUARE), "properties": [1]}), "Expected 'properties' of feature 0 by name, got [1]"),
-        (collection({**PILLAR, "geometry": {"type": "Polygon"}}), "Expected rings of at least three (x, y) in feature"),
+        (
+            collection({**feature(SQUARE), "properties": [1]}),
+            "Expected 'properties' of feature 0 as a JSON object, got [1]",
+        ),
+        (collection({**PILLAR, "geometry": {"type": "Polygon"}}), "Expected rings of at least three points (x, y) in"),
         (collection(feature(BOW, role="room")), "Expected 'room' as a simple polygon, got Self-intersection[50 50]"),
         (collection(feature(SQUARE, role="room", material="jelly")), "got 'jelly'"),
         (collection(feature(SQUARE, role="room", material="wet_ground")), "defined at 12 GHz, got 'wet_ground'"),
@@ -119,12 +122,12 @@ def test_too_many_walls(folder: Path, capfd: pytest.CaptureFixture[str]) -> None
         (IQ[:100], "Expected 'iq' of shape (sample, antenna) = (128, 8) or (snapshot, sample, antenna), got (100, 8)"),
         (IQ.T, "got (8, 128)"),
         (IQ.real, "Expected complex 'iq', got float64"),
-        (np.where(np.arange(8) == 3, np.nan, IQ), "Expected finite 'iq', got [0 3] that is not"),
-        (0 * IQ, "Expected 'iq' of every antenna, got zeros only at [0]"),
-        (np.where(np.arange(8) == 5, 0, IQ), "Expected 'iq' of every antenna, got zeros only at [5]"),
-        (1e-3 * IQ, "Expected 'iq' of at least the noise's power"),
+        (np.where(np.arange(8) == 3, np.nan, IQ), "Expected finite 'iq', got NaN or infinity at index [0 3]"),
+        (0 * IQ, "Expected 'iq' of every antenna, got only zeros at [0]"),
+        (np.where(np.arange(8) == 5, 0, IQ), "Expected 'iq' of every antenna, got only zeros at [5]"),
+        (1e-3 * IQ, "Expected 'iq' of at least the noise power"),
         (np.broadcast_to(IQ, (1001, 128, 8)), "Expected at most 1000 snapshots in 'iq', got 1001"),
-        (IQ.astype(object), "Expected a NumPy array of complex numbers in capture.npy, got what is not"),
+        (IQ.astype(object), "Expected complex samples as .npy in capture.npy, got an unreadable file"),
     ],
 )
 def test_bad_captures(iq: np.ndarray, message: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -133,7 +136,7 @@ def test_bad_captures(iq: np.ndarray, message: str, folder: Path, capfd: pytest.
 
 
 def test_captures_that_are_no_arrays(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path, wanted = folder / "capture.npy", "Expected a NumPy array of complex numbers in capture.npy, got what is not"
+    path, wanted = folder / "capture.npy", "Expected complex samples as .npy in capture.npy, got an unreadable file"
     whole = path.read_bytes()
     lying = whole.replace(b"(128, 8)", b"(9999999999, 8)").replace(b"}" + 7 * b" ", b"}")
     for content in (b"", b"i,q\n1,2\n", whole[:60], whole[:-8], lying):
@@ -141,7 +144,7 @@ def test_captures_that_are_no_arrays(folder: Path, capfd: pytest.CaptureFixture[
         assert_refused(locate(), wanted, folder, capfd)
     with (folder / "archive").open("wb") as file:
         np.savez(file, iq=IQ)
-    assert_refused(locate("--iq=archive"), "Expected a NumPy array of complex numbers in archive", folder, capfd)
+    assert_refused(locate("--iq=archive"), "Expected complex samples as .npy in archive", folder, capfd)
     with path.open("wb") as file:
         file.truncate(files.MAX_IQ_BYTES + 1)
     assert_refused(locate(), "Expected capture.npy of at most 64 MiB, got 64.0 MiB", folder, capfd)
@@ -156,9 +159,9 @@ def test_captures_that_are_no_arrays(folder: Path, capfd: pytest.CaptureFixture[
         ("carier: 12.0e+9", "in 'radio.', got radio.carier"),
         ("carrier: fast", "Expected 'radio.carrier' of type float, got 'fast' (str)"),
         ("tx_power_dbm: .nan", "Expected 'radio.tx_power_dbm' in [-500, 500], got nan"),
-        ("- 1", "Expected settings for 'radio', got [1]"),
-        ("a: [1\nb: }", "Expected a radio in YAML in radio.yml, got what is not"),
-        ("", "Expected settings for 'radio', got None"),
+        ("- 1", "Expected a mapping of settings for 'radio', got [1]"),
+        ("a: [1\nb: }", "Expected the radio as YAML in radio.yml, got invalid YAML"),
+        ("", "Expected a mapping of settings for 'radio', got None"),
     ],
 )
 def test_bad_radios(text: str, message: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -169,7 +172,7 @@ def test_bad_radios(text: str, message: str, folder: Path, capfd: pytest.Capture
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--pose=20,35", "Expected 'pose' as x,y,heading like 20,35,0.4, got '20,35'"),
+        ("--pose=20,35", "Expected 'pose' as x,y,heading, e.g. 20,35,0.4, got '20,35'"),
         ("--pose=20,35,7.1", "Expected 'heading' in [-pi, pi), got 7.1"),
         ("--pose=20,nan,0", "Expected a finite 'y', got nan"),
         ("--pose=50,50,0", "Expected 'pose' in free space, at least 0.01 m from every wall, got [50. 50.]"),
@@ -181,8 +184,11 @@ def test_bad_radios(text: str, message: str, folder: Path, capfd: pytest.Capture
         ("--run=room.safetensors", "Expected weights made by `locus train` in room.safetensors"),
         ("--method=magic", "Expected 'method' in"),
         ("--out=posterior.zip", "Expected a file that ends in .nc, got posterior.zip"),
-        ("--out=none/posterior.nc", "Expected a folder to write posterior.nc to, got none (No such file or directory)"),
-        ("--out=room.geojson/posterior.nc", "Expected a folder to write posterior.nc to, got room.geojson"),
+        (
+            "--out=none/posterior.nc",
+            "Expected a writable folder for posterior.nc, got none (No such file or directory)",
+        ),
+        ("--out=room.geojson/posterior.nc", "Expected a writable folder for posterior.nc, got room.geojson"),
         ("--out=folder.nc", "Expected a file to write, got the folder folder.nc"),
         ("--figure=map.gif", "Expected a file that ends in .pdf or .png or .svg, got map.gif"),
         ("--grid=0", "Expected 'grid' in [1, 100], got 0"),

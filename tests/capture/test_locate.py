@@ -1,4 +1,4 @@
-"""Own data: what is located, that it moves and turns with the room, and what its figure and its page show."""
+"""`locus.locate`: results, invariance to translation and rotation of the room, its figure and its page in the book."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from locus.settings.profiles import load_config
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOM = ROOT / "book/_static/room.geojson"
-POSE = locus.Pose(70.123, 30.321, 2.8)  # no candidate behind a corner, where rounding decides what is seen
+POSE = locus.Pose(70.123, 30.321, 2.8)  # no candidate at a shadow boundary, where rounding would matter
 COMMAND = [sys.executable, "-c", "import sys; from locus.cli import main; sys.exit(main())"]
 
 
@@ -41,13 +41,13 @@ def data(smoke_weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def room() -> locus.Layout:
-    """Of the book: neither square nor rectangular."""
+    """The room of the book's page, neither square nor rectangular."""
     return locus.Layout.from_geojson(ROOM)
 
 
 @pytest.fixture(scope="module")
 def positions(room: locus.Layout) -> np.ndarray:
-    """Twelve true transmitters, on no grid."""
+    """Twelve true transmitters, off the grid."""
     return room.sample(12, np.random.default_rng(3))
 
 
@@ -58,7 +58,7 @@ def snapshots(room: locus.Layout, positions: np.ndarray, image: locus.Twin) -> x
 
 
 def save_weights(path: Path, method: str, encoding: str = "plain", **changes: object) -> str:
-    """Untrained weights for a configuration."""
+    """Save untrained weights for a configuration."""
     config = load_config("smoke", {name.replace("__", "."): value for name, value in changes.items()})
     notes = {"hash": "none", "config": config.to_dict()}
     save_method(path, make_method(method, MethodOptions(encoding=encoding), 1), notes)
@@ -100,7 +100,7 @@ def test_mass_gathers_near_the_transmitter(room: locus.Layout, snapshots: xr.Dat
     distance = np.hypot(found.x.values - positions[:, :1], found.y.values - positions[:, 1:])
     near = found.posterior.where(distance < 10).sum("candidate")
     uniform = (distance < 10).mean(axis=1)
-    # Over 20 seeds of the smoke weights, 3.4 times as much as spread evenly, with a deviation of 0.46
+    # Over 20 seeds of the smoke weights: 3.4 times the mass of a uniform posterior, standard deviation 0.46
     assert float(near.mean()) / uniform.mean() > 3.4 - 5 * 0.46
 
 
@@ -131,12 +131,12 @@ def test_posterior_moves_with_the_room(
 
 
 def before_moved(data: xr.Dataset, shift: tuple[float, float]) -> np.ndarray:
-    """Candidates of ``data``, moved."""
+    """Translated candidates of ``data``."""
     return np.stack([data.x.values + shift[0], data.y.values + shift[1]], axis=1)
 
 
 def test_a_file_keeps_map_coordinates(room: locus.Layout, snapshots: xr.Dataset, tmp_path: Path) -> None:
-    """Positions to the bit: in single precision, a northing is known to half a metre."""
+    """Positions are exact: in single precision, a northing would be off by up to half a metre."""
     shift = (500_000.0, 5_600_000.0)
     pose = locus.Pose(POSE.x + shift[0], POSE.y + shift[1], POSE.heading)
     found = locus.locate(room.moved(*shift), pose, snapshots, twin="image")
@@ -149,7 +149,7 @@ def test_a_file_keeps_map_coordinates(room: locus.Layout, snapshots: xr.Dataset,
 
 
 def test_sionna_locates_in_map_coordinates(room: locus.Layout, snapshots: xr.Dataset) -> None:
-    """In single precision, coordinates of millions of metres are known to half a metre."""
+    """In single precision, coordinates of millions of metres have a resolution of half a metre."""
     shift = (500_000.0, 5_600_000.0)
     exact = locus.locate(room, POSE, snapshots, twin="image")
     far = locus.Pose(POSE.x + shift[0], POSE.y + shift[1], POSE.heading)
@@ -179,9 +179,9 @@ def test_captures_in_other_units_are_scaled_by_their_noise(room: locus.Layout, s
     power = locus.Radio().noise_power * 4e14
     found = locus.locate(room, POSE, counts, twin="image", noise_power=power)
     np.testing.assert_allclose(found.posterior, expected.posterior, rtol=1e-2, atol=1e-5)
-    with pytest.warns(UserWarning, match=r"SNR of 1\d\d dB, and \d+ dB is the most .* \('noise_power'\)"):
+    with pytest.warns(UserWarning, match=r"SNR of 1\d\d dB, but at most \d+ dB is possible .* \('noise_power'\)"):
         locus.locate(room, POSE, counts, twin="image")
-    with pytest.raises(ValueError, match=r"Expected 'iq' of at least the noise's power, 4.01e-12 W .*'noise_power'"):
+    with pytest.raises(ValueError, match=r"Expected 'iq' of at least the noise power, 4.01e-12 W .*'noise_power'"):
         locus.locate(room, POSE, 1e-3 * snapshots.iq.values, twin="image")
 
 
@@ -249,7 +249,7 @@ def test_the_page_of_your_own_room_runs_as_it_stands(tmp_path: Path, monkeypatch
 
 
 def check_conversion(convert: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
-    """One path of a fractional delay, by another pilot on subcarriers -64 to 63, is found where it is."""
+    """A path with a fractional delay, sent with another pilot on subcarriers -64 to 63, is estimated correctly."""
     own = np.exp(-5j * np.pi * np.arange(128) ** 2 / 128)
     aoa, delay, spacing = 0.6, 123.456e-9, 200e6 / 128
     subcarrier = np.arange(-64, 64)

@@ -1,4 +1,4 @@
-"""Workers: how their processes are started."""
+"""Start-up of worker processes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_workers_start_with_one_thread_and_keep_their_memory() -> None:
 
 
 def test_kernels_compile_in_this_process_while_workers_start() -> None:
-    """Dask's nanny would put its limits into this process's environment, and numba would stumble over them."""
+    """Dask's nanny would set thread limits in this process's environment, on which numba would fail."""
     before = dict(os.environ)
     stop = threading.Event()
     counts: list[int] = []
 
     def compile_kernels() -> None:
         while not stop.is_set():
-            kernel = numba.njit(parallel=True)(lambda x: x + 1)  # a new one each time, compiled anew
+            kernel = numba.njit(parallel=True)(lambda x: x + 1)  # a new kernel each time, so that it is compiled again
             assert kernel(np.ones(3))[0] == 2
             assert dict(os.environ) == before
             counts.append(numba.get_num_threads())

@@ -1,4 +1,4 @@
-"""Candidate libraries: what is in them, and what they refuse."""
+"""Candidate libraries: their contents, and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    """A library of one's own, to be damaged."""
+    """A copy of the library that a test may damage."""
     shutil.copytree(built, tmp_path / "data")
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path / "data"))
     return Library(locus.open_run("smoke", CHANGES), "train")
@@ -61,7 +61,7 @@ def test_store_holds_each_group_as_it_is_made_alone(copy: Library) -> None:
 
 
 def test_stored_precision_is_enough(copy: Library) -> None:
-    """Rounding to what is stored moves a path by less than a microradian and a hundredth of a millidecibel."""
+    """Rounding to the stored precision changes a path by less than a microradian and a hundredth of a millidecibel."""
     config = copy.run.config
     exact = Case(config, "train", 0, locus.make_twin("image", config.radio, config.twin)).paths
     stored = Case(config, "train", 0).paths
@@ -91,7 +91,7 @@ def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Librar
         other.open()
     with pytest.raises(StoreError, match=message):
         other.build(nobody)
-    # What the groups do not depend on may change.
+    # Settings that do not affect the groups may change.
     Library(
         locus.Run(copy.run.name, locus.load_config("smoke", {**CHANGES, "twin_check.num_layouts": 9})), "train"
     ).open()
@@ -256,7 +256,7 @@ def test_bad_commands_are_named(
 
 @pytest.fixture(scope="module")
 def observed(built: Path) -> Path:
-    """The same data folder with the observations of its library."""
+    """The same data folder, with the library's observations."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(built))
         build(Observations(locus.open_run("smoke", CHANGES), "train"))
@@ -270,7 +270,7 @@ def observations(observed: Path, monkeypatch: pytest.MonkeyPatch) -> Observation
 
 
 def test_a_snapshot_can_be_made_again_alone_with_the_same_bits(observations: Observations) -> None:
-    """IQ is not stored: from the store or traced anew, alone or with others, it is the same, and so is its estimate."""
+    """IQ is not stored: simulated from the store or retraced, alone or in a batch, it and its estimate are the same."""
     config, stored = observations.run.config, observations.open().compute()
     assert dict(stored.sizes) == {"group": 5, "snapshot": 5, "path": 6}
     library = observations.library.open()
@@ -301,7 +301,7 @@ def test_observations_say_how_they_were_made_and_refuse_other_settings(observati
     other = locus.load_config("smoke", {**CHANGES, "estimator.false_alarm": 0.1})
     with pytest.raises(StoreError, match=r"estimator.false_alarm is 0.3 in the store and 0.1 in the settings"):
         Observations(locus.Run(observations.run.name, other), "train").open()
-    # The library does not depend on the estimator, nor on the link budget.
+    # The library depends neither on the estimator nor on the link budget.
     Library(locus.Run(observations.run.name, other), "train").open()
 
 

@@ -1,4 +1,4 @@
-"""The paper's run, as it comes with the repository: complete, fresh, small, and what this code computes."""
+"""The paper's run in the repository: complete, up to date, small, and equal to what this code computes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _due(run: locus.Run) -> list[str]:
 def test_nothing_is_left_to_compute_and_every_step_says_so(
     paper: locus.Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _due(paper) == []  # or it would take an hour to fail
+    assert _due(paper) == []  # otherwise the test would take an hour to fail
     before = {path: path.stat().st_mtime_ns for path in paper.path.rglob("*") if path.is_file()}
     reproduce.reproduce(paper)
     lines = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""Evaluation: rows against the pieces they are made of, blocks that are never computed twice, off-list transmitters."""
+"""Rows against separately computed values, resuming by blocks, and off-list transmitters."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def test_off_list_transmitters_are_heard_and_their_truth_is_the_nearest_candidat
 
 
 def test_off_list_transmitters_that_nobody_hears_are_drawn_again() -> None:
-    """Without reflections whatever stands behind an obstacle has no path."""
+    """Without reflections, no path reaches behind an obstacle."""
     config = locus.load_config("smoke", {"twin.evaluation": "image", "twin.max_depth": 0})
     for index in range(4):
         assert OffList(config, "eval_grid", index).transmitters.paths.valid.any("path").all()
 
 
 def test_transmitters_that_nobody_hears_count_if_the_settings_want_them() -> None:
-    """Snapshots of noise alone: near outage, and no method knows more than what silence tells."""
+    """Pure-noise snapshots are near outage, and only their silence is informative."""
     changes = {"twin.evaluation": "image", "twin.max_depth": 0, "transmitter.heard": False}
     config = locus.load_config("smoke", changes)
     rows = [evaluate_group(config, index, "eval_grid", {"locus_dt": SCORERS["locus_dt"]}) for index in (0, 1)]

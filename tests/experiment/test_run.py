@@ -15,7 +15,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_run_is_named_after_its_profile_and_its_changes() -> None:
     assert locus.open_run("quick").name == "quick"
-    assert locus.open_run("quick", {"room.size": 100.0}).name == "quick"  # nothing has changed
+    assert locus.open_run("quick", {"room.size": 100.0}).name == "quick"  # same as the default
     changed = locus.open_run("quick", {"room.size": 80})
     assert changed.name.startswith("quick-")
     assert len(changed.name) == len("quick-") + 8

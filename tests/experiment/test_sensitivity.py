@@ -1,4 +1,4 @@
-"""Sensitivities: readings of the paper, and by how much they move the loss."""
+"""Sensitivities: readings of the paper, and how much they change the loss."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_variants_differ_from_the_chosen_reading_in_one_setting() -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two variants, one of which knows no reflections, and two seeds, at the size of a test."""
+    """Two variants, one of them without reflections, and two seeds, at test size."""
     folder = tmp_path_factory.mktemp("sensitivity")
     with pytest.MonkeyPatch.context() as patch:
         _enter(patch, folder)

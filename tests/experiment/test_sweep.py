@@ -1,4 +1,4 @@
-"""Sweeps: every combination once, shared stores made once, resumed where they were."""
+"""Sweeps: every combination once, shared stores computed once, resumed after an interruption."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_values_are_parsed_as_settings_are() -> None:
         (["--over", "seed=0", "--evaluation", "magic"], "Expected 'evaluation' in"),
     ],
 )
-def test_ill_sweeps_fail_before_any_work(
+def test_bad_sweeps_fail_before_any_work(
     arguments: list[str],
     message: str,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""The table of results, from rows that are made up."""
+"""The table of results, from synthetic rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def made_up(evaluation: str, num_candidates: int, names: tuple[str, ...]) -> xr.
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A run with rows of every evaluation that the table reads, as fresh as if they had been computed."""
+    """A run with up-to-date rows of every evaluation that the table reads."""
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
     opened = locus.open_run("smoke")
     for name, split in EVALUATIONS.items():

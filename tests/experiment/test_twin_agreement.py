@@ -1,4 +1,4 @@
-"""Both twins, which share no code, against each other: a slice here, 50 rooms with `make check-twin`."""
+"""The two twins, which share no code, against each other: a few rooms here, 50 with `make check-twin`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from locus.settings.config import TwinCheck
 
 
 def assert_accurate(check: Comparison) -> None:
-    """What the matched paths of a twin must hold."""
+    """Accuracy that the matched paths of a twin must have."""
     assert check.angle_error.max() < 1e-3
     assert check.delay_error.max() < 1e-11
     usual = check.gain_error_db[~check.short]
@@ -42,7 +42,7 @@ def test_sionna_is_complete_and_accurate_on_random_rooms(request: pytest.Fixture
 
 
 def test_comparison_sees_what_is_wrong(image: Twin) -> None:
-    """The judge is judged: a path removed, one added, one turned, one weakened, one twice."""
+    """The comparison detects a path that is removed, added, rotated, weakened or duplicated."""
     layout, pose, candidates = draw(Config(twin_check=TwinCheck(num_candidates=50)), "check", 0)
     exact = locus.make_twin("image", options=TwinOptions(max_paths=40)).trace(layout, pose, candidates)
     assert (check := compare_paths(layout, exact, exact)).missing == check.extra == 0
@@ -72,7 +72,7 @@ def test_comparison_sees_what_is_wrong(image: Twin) -> None:
 
 @st.composite
 def rooms(draw: st.DrawFn) -> Layout:
-    """A simple polygon around the origin, sometimes with a triangle in it; no tiny edge, no flat or sharp corner."""
+    """A simple polygon around the origin, sometimes with a triangular obstacle; no tiny edges or extreme corners."""
     num_corners = draw(st.integers(3, 9))
     steps = draw(st.lists(st.floats(0.5, 1.5), min_size=num_corners, max_size=num_corners))
     radii = draw(st.lists(st.floats(5.0, 20.0), min_size=num_corners, max_size=num_corners))
@@ -95,7 +95,7 @@ def rooms(draw: st.DrawFn) -> Layout:
     return layout
 
 
-# Paths that stay 1 cm off all corners of such a room lie in beams wider than 1e-4 rad: enough rays find every one.
+# Paths at least 1 cm from all corners of such a room lie in beams wider than 1e-4 rad, so enough rays find them all.
 OPTIONS = TwinOptions(max_paths=100, num_rays=60_000)
 
 
@@ -105,7 +105,7 @@ def trace_with_sionna(layout: Layout, pose: Pose, candidates: np.ndarray) -> xr.
 
 @pytest.fixture(scope="module")
 def child() -> ProcessPoolExecutor:  # type: ignore[misc]
-    """A process for Sionna: if it crashes, the example fails and not the test run."""
+    """A child process for Sionna, so that a crash fails the example and not the test run."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 

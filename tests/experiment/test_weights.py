@@ -1,4 +1,4 @@
-"""Weights on disk: what a file says, what loads, what is refused."""
+"""Weight files: header, loading, and errors."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_fresh_weights_are_not_trained_again(run: locus.Run, capsys: pytest.Capt
     ("arguments", "message"),
     [
         (["train", "magic"], "Expected 'method' in"),
-        (["evaluate", "magic"], "Expected evaluations of"),
+        (["evaluate", "magic"], "Expected 'evaluations' in"),
         (["train", "--set", "training.batch=0"], "Expected 'training.batch' in [1, inf), got 0"),
         (
             ["train", "--set", "training.validation_share=0.9"],
@@ -151,7 +151,7 @@ def test_fresh_weights_are_not_trained_again(run: locus.Run, capsys: pytest.Capt
         (["train", "--set", "features.snr_range=[30,-30]"], "Expected 'features.snr_range[1]' in (30, inf), got -30.0"),
     ],
 )
-def test_ill_commands_fail_before_any_work(
+def test_bad_commands_fail_before_any_work(
     arguments: list[str],
     message: str,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""What a wrong twin costs: the rows are those of an ordinary evaluation, but for the error."""
+"""Cost of a wrong twin: rows differ from those of an ordinary evaluation only through the error."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_without_an_error_rows_are_those_of_the_evaluation(run: locus.Run) -> No
     np.testing.assert_array_equal(exact.group, plain.group)
 
 
-def test_who_knows_no_twin_does_not_mind_a_wrong_room(run: locus.Run) -> None:
+def test_methods_without_a_twin_ignore_a_wrong_room(run: locus.Run) -> None:
     rows = Robustness(run).open().log_posterior.sel({"method": "gmm_cart"})
     exact = rows.isel(condition=0)
     for kind in ("obstacles", "walls", "missing", "material"):
@@ -73,7 +73,7 @@ def test_who_knows_no_twin_does_not_mind_a_wrong_room(run: locus.Run) -> None:
 
 
 def test_a_transmitter_that_hardly_moves_is_heard_as_before(run: locus.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Same noise, same truth; moved by metres, it is found at the candidate next to it."""
+    """Same noise and truth; moved by metres, it is located at the nearest candidate."""
     scorers = {"locus_dt": locus.load_scorer(run.name)}
     small = [Condition("none", "exact"), Condition("transmitter", "none", moved=1e-9)]
     monkeypatch.setattr(wrong_twin, "conditions", lambda _: small)

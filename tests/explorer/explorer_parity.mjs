@@ -1,4 +1,4 @@
-/** Scenes on standard input; what the explorer's modules compute for them on standard output. Both are JSON. */
+/** Reads scenes as JSON from standard input and writes what the explorer's modules compute for them, also as JSON. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { estimate } from "../../locus/explorer/estimator.js";

@@ -1,4 +1,4 @@
-"""The explorer's modules against the package: the same scenes through both, and the same numbers out of both."""
+"""The explorer's modules against the package: both must compute the same numbers for the same scenes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from locus.twin.image import ImageTwin
 HARNESS = Path(__file__).parent / "explorer_parity.mjs"
 CONFIG = Config()
 NUM_SCENES, NUM_CANDIDATES = 50, 60
-WIDE = 100  # paths a candidate that no candidate has
+WIDE = 100  # more paths than any candidate has
 
 
 class Scene(NamedTuple):
-    """One group with one snapshot, as Python sees it."""
+    """One group with one snapshot, as computed by the package."""
 
     layout: Layout
     pose: Pose
@@ -47,7 +47,7 @@ class Scene(NamedTuple):
 
 
 def draw_scene(index: int) -> Scene:
-    """Rooms as the paper draws them; a third has no right angle and other materials. All depths occur."""
+    """Rooms drawn as in the paper; a third have no right angles and other materials. All depths occur."""
     rng = np.random.default_rng([7, index])
     layout = odd_room(rng) if index % 3 == 2 else Layout.random(rng, CONFIG.room)
     pose, depth = Pose.random(layout, rng), index % 4
@@ -71,7 +71,7 @@ def odd_room(rng: np.random.Generator) -> Layout:
 
 
 def make_networks() -> dict[str, Method]:
-    """Every method in every encoding. Its weights are random, and so large that posteriors have peaks to compare."""
+    """Every method in every encoding, with random weights large enough for peaked posteriors."""
     networks = {}
     for number, (name, encoding) in enumerate((m, e) for m in METHODS for e in encodings(m)):
         options = MethodOptions(size=CONFIG.room.size, encoding=encoding)
@@ -98,7 +98,7 @@ def to_json(scene: Scene) -> dict[str, Any]:
 
 
 class Both(NamedTuple):
-    """What both sides make of all scenes."""
+    """Results of both implementations for all scenes."""
 
     scenes: list[Scene]
     networks: dict[str, Method]
@@ -228,14 +228,14 @@ def test_a_run_without_weights_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_a_page_cannot_compute_is_refused(square: Layout) -> None:
     carpet = Layout(square.room, materials=("floorboard",))
-    with pytest.raises(ValueError, match=r"Expected a 'material' that is defined at 12 GHz, got 'floorboard'"):
+    with pytest.raises(ValueError, match=r"Expected a 'material' defined at 12 GHz, got 'floorboard'"):
         locus.explore(carpet)
     with pytest.raises(ValueError, match=r"Expected 'radio\.num_subcarriers' a power of two for the explorer, got 100"):
         explorer.settings(locus.open_run("smoke", {"radio.num_subcarriers": 100}))
 
 
 def test_weights_are_exported_to_the_last_bit() -> None:
-    """Short decimal numbers stand for the same single-precision weights."""
+    """The short decimal numbers represent exactly the same single-precision weights."""
     method = make_method("locus_dt", MethodOptions(), seed=3)
     found = explorer.describe(method)["weights"]
     for name, tensor in method.state_dict().items():

@@ -1,4 +1,4 @@
-"""The real command, killed: what was finished stays, and the end is the same to the bit."""
+"""The real command, killed: finished blocks are kept, and the final store is bit-identical."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIONNA = ["build", "eval_random", "--profile", "smoke", "--set", "evaluation.num
 
 @contextmanager
 def started(arguments: list[str], data: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The command as a process of its own, which ends with the block."""
+    """Run the command in a separate process, which is ended when the block exits."""
     data.mkdir(exist_ok=True)
     environment = {**os.environ, "LOCUS_DATA": str(data)}
     with (data / "stderr.txt").open("wb") as errors, (data / "stdout.txt").open("wb") as output:
@@ -40,7 +40,7 @@ def started(arguments: list[str], data: Path) -> Iterator[subprocess.Popen[bytes
 
 
 def finish(arguments: list[str], data: Path) -> float:
-    """Run the command to its end; seconds that it took."""
+    """Run the command to completion; returns the seconds it took."""
     start = time.monotonic()
     with started(arguments, data) as process:
         code = process.wait(timeout=patience(300))
@@ -49,7 +49,7 @@ def finish(arguments: list[str], data: Path) -> float:
 
 
 def chunks(data: Path) -> dict[str, Path]:
-    """Every file of the store by its name in it."""
+    """Every file of the store by its relative path."""
     (store,) = data.glob("*/candidates/*.zarr")
     return {str(path.relative_to(store)): path for path in store.rglob("*") if path.is_file()}
 
@@ -81,7 +81,7 @@ def wait_for_port(port: int) -> None:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], float]:
-    """Files of an undisturbed build, and how long it took once everything was compiled."""
+    """Files of an undisturbed build, and the seconds it took with everything compiled."""
     finish(IMAGE, tmp_path_factory.mktemp("compiling"))
     data = tmp_path_factory.mktemp("undisturbed")
     seconds = finish(IMAGE, data)
@@ -97,12 +97,12 @@ def test_killed_at_ten_moments_it_ends_with_the_same_bits(
         before = {name: path.stat().st_mtime_ns for name, path in chunks(tmp_path).items()} if progress else {}
         count = finished_blocks(tmp_path)
         with started(IMAGE, tmp_path) as process, suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=moment)  # killed when this runs out, if it has not ended before
+            process.wait(timeout=moment)  # killed after this time, unless it has finished
         progress.append(finished_blocks(tmp_path))
-        if count == 40:  # nothing was left to do, and nothing was done
+        if count == 40:  # nothing was left to do, and nothing was computed
             assert before == {name: path.stat().st_mtime_ns for name, path in chunks(tmp_path).items()}
     print(f"blocks finished after each kill: {progress}")
-    assert progress == sorted(progress)  # nothing finished is lost
+    assert progress == sorted(progress)  # no finished block is lost
     finish(IMAGE, tmp_path)
     assert contents(tmp_path) == expected
 
@@ -136,7 +136,7 @@ def test_sionna_killed_once_ends_with_the_same_bits(tmp_path: Path) -> None:
 def test_a_cluster_that_loses_a_worker_gives_the_same_store(
     undisturbed: tuple[dict[str, bytes], float], tmp_path: Path
 ) -> None:
-    """A real scheduler and two workers, processes of their own on loopback; one is killed in mid-run."""
+    """A real scheduler and two workers, separate processes on loopback; one worker is killed during the run."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

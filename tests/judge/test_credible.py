@@ -1,4 +1,4 @@
-"""Credible sets against enumeration of all sets."""
+"""Credible sets against enumeration of all subsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics against answers known beforehand, and against posteriors that are wrong on purpose."""
+"""Metrics against known answers, and on deliberately wrong posteriors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEVER = -np.inf
 
 
 def posterior(logits: np.ndarray, candidates: np.ndarray | None = None) -> xr.DataArray:
-    """Normalised log posterior (snapshot, candidate); candidates on the x axis, one metre apart, unless given."""
+    """Normalised log posterior (snapshot, candidate); by default candidates are one metre apart on the x axis."""
     logits = np.asarray(logits, dtype=float)
     logs = logits - np.log(np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1, keepdims=True))
     logs -= logits.max(axis=1, keepdims=True)
@@ -31,7 +31,7 @@ def table(log_posterior: np.ndarray, group: np.ndarray, **coords: np.ndarray) ->
 
 
 def path_sets(sets: list[list[tuple[float, int]]]) -> xr.Dataset:
-    """Path sets from lists of (snr_db, order), padded with what must not be read: a strong path of order 0."""
+    """Path sets from lists of (snr_db, order); the padding is a strong path of order 0, which must be ignored."""
     width = max(map(len, sets)) + 1
     padded = [[*paths, *[(99.0, 0)] * (width - len(paths))] for paths in sets]
     values = np.array(padded, dtype=float)
@@ -45,7 +45,7 @@ def path_sets(sets: list[list[tuple[float, int]]]) -> xr.Dataset:
 def drawn_levels(
     rng: np.random.Generator, temperature: float, num_groups: int = 60, num_snapshots: int = 10
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Levels and layouts when the truth is drawn from a posterior, and that posterior is then sharpened or blurred."""
+    """Credible levels and layouts, with truths drawn from a posterior that is then sharpened or flattened."""
     logits = 3 * rng.standard_normal((num_groups * num_snapshots, 40))
     logits[:, :5] = NEVER
     right = np.exp(posterior(logits).values)
@@ -55,7 +55,7 @@ def drawn_levels(
 
 
 def uniformity(level: np.ndarray) -> float:
-    """Kolmogorov-Smirnov distance to the uniform distribution, in units of 1 / sqrt(n): above 1.95 once in 1000."""
+    """Kolmogorov-Smirnov distance to the uniform distribution times sqrt(n): above 1.95 with probability 0.001."""
     ordered, n = np.sort(level), len(level)
     steps = np.arange(n + 1) / n
     return float(np.sqrt(n) * max((ordered - steps[:-1]).max(), (steps[1:] - ordered).max()))
@@ -71,7 +71,7 @@ def test_uniform_posterior_gains_nothing_exactly(rng: np.random.Generator) -> No
             assert result["loss" + end].item() == 0
             assert result["gain" + end].item() == 1
             assert result["ratio" + end].item() == 0
-            assert not np.signbit(result["ratio" + end].item())  # prints as 0, not as -0
+            assert not np.signbit(result["ratio" + end].item())  # prints as 0, not -0
 
 
 def test_certain_posterior_reaches_the_largest_gain(rng: np.random.Generator) -> None:
@@ -95,7 +95,7 @@ def test_equations_24_and_25_by_hand(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(result.gain, 2 ** np.array([2.5, 1.5]))
     np.testing.assert_allclose(result.ratio, [2.5 / 4, 1.5 / 4])
     assert (result.num_snapshots, result.num_groups) == (4, 2)
-    # Two layouts: one resample in four holds only the first, one in four only the second
+    # Two layouts: a quarter of the resamples contain only the first, another quarter only the second
     np.testing.assert_allclose(result.loss_low, np.array([-4, -2]) * np.log(2))
     np.testing.assert_allclose(result.loss_high, np.array([-2, -4 / 3]) * np.log(2))
     np.testing.assert_array_equal(result.gain_low, np.exp(-result.loss_high))
@@ -115,7 +115,7 @@ def test_a_method_that_rules_out_the_truth_has_infinite_loss(rng: np.random.Gene
     assert result.loss[0] == pytest.approx(1 - np.log(10))
     assert result.loss_high[0] == pytest.approx(1 - np.log(10))
     assert (result.loss[1], result.loss_high[1], result.gain[1], result.ratio[1]) == (np.inf, np.inf, 0, NEVER)
-    assert result.loss_low[1] == pytest.approx(1 - np.log(10))  # a third of the resamples lack that layout
+    assert result.loss_low[1] == pytest.approx(1 - np.log(10))  # a third of the resamples do not contain that layout
     assert paired(rows, "b", "a", rng).difference == np.inf
     assert paired(rows, "a", "b", rng).difference_low == NEVER
     both = paired(rows, "b", "c", rng)
@@ -123,7 +123,7 @@ def test_a_method_that_rules_out_the_truth_has_infinite_loss(rng: np.random.Gene
 
 
 def test_interval_resamples_layouts_because_their_snapshots_are_alike() -> None:
-    """95 % intervals hold the true mean in 95 % of the experiments; those that resample snapshots do not."""
+    """95 % intervals cover the true mean in 95 % of the experiments; those from resampled snapshots do not."""
     rng = np.random.default_rng(1)
     num_groups, num_snapshots, repeats = 50, 8, 300
     shared = rng.standard_normal((repeats, num_groups, 1))
@@ -134,12 +134,12 @@ def test_interval_resamples_layouts_because_their_snapshots_are_alike() -> None:
         for name, one in (("layouts", group), ("snapshots", np.arange(len(group)))):
             result = summary(table(value, one), 2, rng, num_resamples=300)
             held[name] += bool(result.loss_low < 5 - np.log(2) < result.loss_high)
-    assert 0.91 <= held["layouts"] / repeats <= 0.98  # binomial: 0.95 +- 3 x 0.0126, less a percentile interval's bias
+    assert 0.91 <= held["layouts"] / repeats <= 0.98  # binomial: 0.95 +- 3 x 0.0126, minus the percentile bias
     assert held["snapshots"] / repeats < 0.75
 
 
 def test_pairs_are_kept() -> None:
-    """What is hard for both methods cancels; the interval of the difference holds the truth and is narrower."""
+    """Common variation cancels; the interval of the difference covers the true one and is narrower."""
     rng = np.random.default_rng(2)
     group, repeats, held = np.repeat(np.arange(40), 5), 200, 0
     for _ in range(repeats):
@@ -156,7 +156,7 @@ def test_pairs_are_kept() -> None:
 
 
 def test_bootstrap_has_the_variance_that_theory_gives(rng: np.random.Generator) -> None:
-    """Layouts of unequal size: the interval is +- 1.96 of the ratio estimator's standard error."""
+    """For layouts of unequal size, the interval is +- 1.96 standard errors of the ratio estimator."""
     sizes = rng.integers(1, 12, 400)
     group = np.repeat(np.arange(400), sizes)
     loss = 4 + rng.standard_normal(400)[group]
@@ -181,7 +181,7 @@ def test_level_of_a_calibrated_posterior_is_uniform_with_candidates_ruled_out() 
 
 
 def test_level_is_uniform_when_few_candidates_tie() -> None:
-    """Six candidates, two kinds, two ruled out: coarse, tied, and uniform all the same."""
+    """Six candidates with two distinct probabilities, two of them ruled out: coarse and tied, yet uniform."""
     rng = np.random.default_rng(4)
     probability = np.array([0.3, 0.1, 0.0, 0.3, 0.3, 0.0])
     truth = rng.choice(6, size=4000, p=probability)
@@ -201,7 +201,7 @@ def test_coverage_catches_wrong_confidence_and_passes_the_right_one() -> None:
     assert not sharp.calibrated
     assert not blurred.calibrated
     middle = slice(0.3, 0.9)
-    assert (sharp.coverage < sharp.low).sel(nominal=middle).all()  # over-confident: fewer truths inside than promised
+    assert (sharp.coverage < sharp.low).sel(nominal=middle).all()  # over-confident: fewer truths inside than claimed
     assert (blurred.coverage > blurred.high).sel(nominal=middle).all()
     assert (right.coverage[0], right.low[0], right.high[0]) == (0, 0, 0)
     assert (right.coverage[-1], right.low[-1], right.high[-1]) == (1, 1, 1)
@@ -216,11 +216,11 @@ def test_coverage_counts_by_hand_and_survives_constant_levels(rng: np.random.Gen
 
 @pytest.mark.parametrize("alike", [0.0, 0.6])
 def test_band_is_simultaneous(alike: float) -> None:
-    """The whole curve of calibrated levels is inside in 95 % of the experiments, however alike a layout's are."""
+    """The whole curve of calibrated levels is in the band in 95 % of the experiments, even if snapshots correlate."""
     rng = np.random.default_rng(6)
     num_groups, num_snapshots, repeats, held = 60, 6, 300, 0
     group = np.repeat(np.arange(num_groups), num_snapshots)
-    quantiles = np.sort(rng.standard_normal(200_000))  # levels are ranks in this sample, so uniform
+    quantiles = np.sort(rng.standard_normal(200_000))  # levels are ranks in this sample, hence uniform
     for _ in range(repeats):
         shared = rng.standard_normal(num_groups)[group]
         normal = np.sqrt(alike) * shared + np.sqrt(1 - alike) * rng.standard_normal(len(group))
@@ -242,7 +242,7 @@ def test_errors_and_area_by_hand(rng: np.random.Generator) -> None:
         logits = np.log([[0.5, 0.5, 0.0, 0.0], [0.1, 0.2, 0.3, 0.4], [0.95, 0.05, 0.0, 0.0]])
     measured = measure(posterior(logits, candidates), [1, 2, 1], 400.0, rng)
     np.testing.assert_allclose(np.exp(measured.log_posterior), [0.5, 0.3, 0.05])
-    np.testing.assert_allclose(measured.map_error, [10, 10, 10])  # of two modes the first
+    np.testing.assert_allclose(measured.map_error, [10, 10, 10])  # the first of two modes
     np.testing.assert_allclose(measured.mean_error, [5, np.hypot(3.6, 4.0), 9.5])
     np.testing.assert_allclose(measured.area, [200, 300, 100])
     position = np.array([[3.0, 4.0], [6.0, 3.0], [0.0, 1.0]])
@@ -297,7 +297,7 @@ def test_by_gives_each_bin_its_own_summary(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(result.loss[3], -logs[59] - np.log(100))
     assert (result.loss_low < result.loss_high)[:2].all()
     assert result.loss[2].isnull().all()
-    assert result.loss_low[2:].isnull().all()  # none and one layout: no interval
+    assert result.loss_low[2:].isnull().all()  # no interval for zero or one layout
     curve = by(rows, "snr_db", 100, rng)
     assert list(curve.bin.values[[0, 1, -1]]) == ["below -30 dB", "-30 to -20 dB", "above 10 dB"]
     np.testing.assert_array_equal(
@@ -315,7 +315,7 @@ def test_quantiles_by_hand_and_against_numpy(rng: np.random.Generator, monkeypat
     )
     result = distribution(values, np.arange(10) // 5, rng)
     np.testing.assert_array_equal(result.value, [[5, 25], [9, 81]])
-    # Two layouts of five: the extreme resamples hold one of them alone
+    # Two layouts of five snapshots: extreme resamples contain only one of them
     np.testing.assert_array_equal(result.value_low, [[3, 9], [5, 25]])
     np.testing.assert_array_equal(result.value_high, [[8, 64], [10, 100]])
     drawn = xr.DataArray(rng.exponential(size=(300, 1)), dims=("snapshot", "method"), coords={"method": ["a"]})
@@ -331,7 +331,7 @@ def test_interval_of_the_median_covers_it() -> None:
     rng = np.random.default_rng(8)
     group, repeats, held = np.repeat(np.arange(50), 6), 200, 0
     for _ in range(repeats):
-        error = np.exp(rng.standard_normal(50)[group] + rng.standard_normal(300))  # of median 1
+        error = np.exp(rng.standard_normal(50)[group] + rng.standard_normal(300))  # median 1
         values = xr.DataArray(error[:, np.newaxis], dims=("snapshot", "method"), coords={"method": ["a"]})
         result = distribution(values, group, rng, num_resamples=300).isel(quantile=0)
         held += bool(result.value_low <= 1 <= result.value_high)
@@ -364,8 +364,8 @@ def test_errors_name_the_argument(rng: np.random.Generator) -> None:
     values = xr.DataArray(np.ones((4, 1)), dims=("snapshot", "method"), coords={"method": ["a"]})
     calls = {
         "Expected 'log_posterior' with dims": lambda: measure(logs.T, [0, 1], 1.0, rng),
-        "Expected 'log_posterior' of distributions": lambda: measure(logs + 1, [0, 1], 1.0, rng),
-        "Expected 'log_posterior' of distributions, ": lambda: measure(logs * np.nan, [0, 1], 1.0, rng),
+        "Expected normalised 'log_posterior'": lambda: measure(logs + 1, [0, 1], 1.0, rng),
+        "Expected normalised 'log_posterior', ": lambda: measure(logs * np.nan, [0, 1], 1.0, rng),
         r"Expected 'truth' as integers in \[0, 4\)": lambda: measure(logs, [0, 4], 1.0, rng),
         "Expected 'truth' as integers": lambda: measure(logs, [0.0, 1.0], 1.0, rng),
         r"Expected 'truth' of shape \(2,\), got \(1,\)": lambda: measure(logs, [0], 1.0, rng),

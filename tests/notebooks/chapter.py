@@ -1,4 +1,4 @@
-"""What the tests of all chapters share."""
+"""Helpers shared by the tests of all chapters."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from locus.book.chapters import Chapter, chapters
 
 
 def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """Run a chapter at smoke size, and return every number that it glues into its prose. It must print no warning.
+    """Run a chapter at smoke size and return all numbers that it glues into its prose. It must print no warning.
 
-    All chapters share a folder, so that what several need is made once.
+    All chapters share a data folder, so that common inputs are computed once.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(tmp_path_factory.getbasetemp() / "chapters"))
@@ -27,6 +27,6 @@ def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict
             name = output.get("metadata", {}).get("scrapbook", {}).get("name")
             if name:
                 text = output.data["application/papermill.record/text/plain"]
-                if not text.startswith("'"):  # words are glued, too
+                if not text.startswith("'"):  # strings are glued, too
                     values[name] = float(text)
     return values

@@ -1,4 +1,4 @@
-"""Chapter 4 at smoke size, judged by what densities without a twin can and cannot say."""
+"""Chapter 4 at smoke size: what densities without a twin can and cannot represent."""
 
 import math
 
@@ -25,7 +25,7 @@ def test_densities_are_wide_and_smooth_where_the_twin_is_not(glued: dict[str, fl
         for kind in ("heard", "faint"):
             assert glued["locus_dt_faint_area"] < glued[f"{name}_{kind}_area"] <= 1.05 * glued["free_area"]
         assert glued[f"{name}_area"] > glued["locus_dt_area"]
-    # One ellipse, cut by obstacles at most; the shadows of corners cut the twin's map into many pieces
+    # A density is one ellipse, at most cut by obstacles; shadow boundaries cut the twin's map into many pieces
     for kind in ("heard", "faint"):
         assert glued[f"gauss_cart_{kind}_islands"] <= 2 < glued[f"locus_dt_{kind}_islands"]
 

@@ -1,4 +1,4 @@
-"""Chapter 1 at smoke size, judged by the physics that it shows."""
+"""Chapter 1 at smoke size, checked against physics."""
 
 import pytest
 from chapter import glued_numbers
@@ -14,8 +14,8 @@ def test_link_budget(glued: dict[str, float]) -> None:
 
 
 def test_the_room_has_light_and_shadow(glued: dict[str, float]) -> None:
-    # At 12 GHz an isotropic element hears a free-space path above the noise up to 31 m; 8 dBi ahead make that 79 m,
-    # -22 dBi behind 2.5 m. So most of a 100 m room lies below the noise of one sample, and a good part above it.
+    # At 12 GHz, an isotropic element receives a free-space path above the noise up to 31 m; with 8 dBi ahead that
+    # becomes 79 m, with -22 dBi behind 2.5 m. Most of a 100 m room is below the noise of one sample, a good part above.
     assert 5 < glued["above_noise"] < 80
     assert glued["silent"] < 25
 
@@ -27,7 +27,7 @@ def test_both_twins_agree(glued: dict[str, float]) -> None:
 
 
 def test_care_pays_in_completeness(glued: dict[str, float]) -> None:
-    # 1e6 rays over the sphere, 3 m walls: only rays within a degree or two of the plane can bounce thrice
+    # 1e6 rays over the sphere, 3 m walls: only rays within a degree or two of the plane can bounce three times
     assert glued["straightforward_missing"] > 10 * glued["missing_percent"]
     assert glued["sionna_speedup"] > 1
     assert glued["image_speedup"] > glued["sionna_speedup"]

@@ -1,4 +1,4 @@
-"""Chapter 2 at smoke size, judged by what an efficient estimator must show."""
+"""Chapter 2 at smoke size, checked against the properties of an efficient estimator."""
 
 import pytest
 from chapter import glued_numbers
@@ -17,13 +17,13 @@ def test_error_is_at_the_bound(glued: dict[str, float]) -> None:
 
 def test_threshold_and_detection(glued: dict[str, float]) -> None:
     assert glued["threshold_snr"] == pytest.approx(-20.0, abs=0.1)
-    # At -25 dB a path is 5 dB below the threshold: little more than false alarms. At -15 dB it is 5 dB above.
+    # At -25 dB a path is 5 dB below the threshold, hardly more frequent than false alarms; at -15 dB it is 5 dB above.
     assert 20 < glued["detected_low"] < 50
     assert glued["detected_high"] > 98
 
 
 def test_strong_paths_are_found_where_they_are(glued: dict[str, float]) -> None:
     assert glued["num_pairs"] == 4 * 5
-    # A third of all snapshots comes from behind or from deep shadow.
+    # A third of all snapshots comes from behind the array or from deep shadow.
     assert 40 < glued["share_found"] <= 100
     assert glued["folded_within"] > 50

@@ -1,4 +1,4 @@
-"""The interactive cells: each callback is driven as a slider would, and the figure's data must follow."""
+"""Interactive cells: each callback is called as by its sliders, and the figure's data must change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ mpl.use("Agg")
 
 @pytest.fixture(scope="module", autouse=True)
 def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A smoke run with all that the chapters open."""
+    """A smoke run with everything that the chapters open."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
         run = locus.open_run("smoke", {"twin.evaluation": "image"}, "interactive")
@@ -37,9 +37,9 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def callback_of(
     source: Path, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Callable[..., Figure], dict[str, Any]]:
-    """The function that the interactive cell hands to its widgets, and the range of each of its arguments.
+    """The function that the interactive cell connects to its widgets, and the range of each argument.
 
-    The cell runs after those that it builds on: the imports and the settings, which are the first of a chapter.
+    The cell runs after those it depends on, the imports and the settings at the start of a chapter.
     """
     notebook = jupytext.read(source)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -56,7 +56,7 @@ def callback_of(
 
 
 def data_of(figure: Figure) -> list[np.ndarray]:
-    """Everything that a figure draws."""
+    """All data drawn in a figure."""
     found = []
     for axes in figure.axes:
         found += [np.asarray(line.get_xydata(), dtype=float).ravel() for line in axes.lines]
@@ -70,13 +70,13 @@ def data_of(figure: Figure) -> list[np.ndarray]:
 
 
 def other_value(given: Any, default: Any) -> Any:
-    """A value that a widget offers beside the default one."""
+    """A value of the widget other than its default."""
     if isinstance(given, tuple) and len(given) >= 2 and all(isinstance(end, int | float) for end in given[:2]):
         return given[1] if given[1] != default else given[0]
     return next(value for value in given if value != default)
 
 
-# The explorer is no widget; tests/browser drives it in a browser
+# The explorer is not a widget; tests/browser tests it in a browser
 SLIDERS = [source for source in chapters() if source.stem != "09_explorer"]
 
 

@@ -1,4 +1,4 @@
-"""Chapter 5 at smoke size, judged by what must hold of any results."""
+"""Chapter 5 at smoke size: relations that any results must satisfy."""
 
 import math
 
@@ -25,17 +25,17 @@ def test_nothing_beats_the_limit(glued: dict[str, float]) -> None:
     assert glued["limit_beaten"] == 0
     assert glued["bayes_loss"] <= glued["loss_random"]
     assert glued["to_limit"] == pytest.approx(glued["to_blind"] + glued["between_limits"], abs=1e-5)
-    # An exact receiver knows much, and can never know more than which candidate it is
+    # An ideal receiver gains much, but at most complete certainty about the candidate
     assert 30 < glued["bayes_ratio"] <= 100
 
 
 def test_sixty_rooms_teach_something_that_carries_over(glued: dict[str, float]) -> None:
     assert glued["loss_random"] < 0
-    assert glued["baselines_beaten"] >= 3  # of six: that many by the whole interval, although it is wide
+    assert glued["baselines_beaten"] >= 3  # of six, with the whole, wide interval above zero
 
 
 def test_calibration_is_judged_within_a_band(glued: dict[str, float]) -> None:
-    # 36 snapshots of 6 rooms: binomial alone gives a pointwise half-width of 16 points at 50 %
+    # 36 snapshots of 6 rooms: the binomial alone gives a pointwise half-width of 16 points at 50 %
     assert 10 < glued["band_50"] < 50
     assert glued["limit_calibrated"] == 1
     assert glued["covered_50"] == pytest.approx(50, abs=glued["band_50"] + 10)
@@ -56,5 +56,5 @@ def test_the_limit_is_lost_within_millimetres(glued: dict[str, float]) -> None:
     assert glued["moved_bayes_0"] <= glued["moved_phase_blind_0"] + 0.1
     assert glued["moved_bayes_20"] > glued["moved_bayes_0"] + 1
     assert glued["moved_bayes_20"] > 0  # worse than a blind guess
-    # What LOCUS-DT compares changes over metres
+    # LOCUS-DT's features vary over metres
     assert glued["moved_ours_20"] == pytest.approx(glued["moved_ours_0"], abs=0.5)

@@ -1,4 +1,4 @@
-"""Chapter 3 at smoke size, judged by what a posterior and its loss must show."""
+"""Chapter 3 at smoke size, checked against the properties of a posterior and its loss."""
 
 import math
 
@@ -32,7 +32,7 @@ def test_the_sum_converges_to_the_integral(glued: dict[str, float]) -> None:
         share = glued[f"share_{name}"] / 100
         assert 0 < share <= 1
         assert glued[f"spread_500_{name}"] < glued[f"spread_20_{name}"]
-    # The standard error of a mean of N, relative to it, is sqrt((1/share - 1) / N); 90 % lie within 1.64 of them
+    # The relative standard error of a mean of N is sqrt((1/share - 1) / N); 90 % lie within 1.64 standard errors
     expected = 1.645 * math.sqrt((100 / glued["share_weak"] - 1) / 500)
     assert glued["spread_500_weak"] == pytest.approx(expected, rel=0.3)
 

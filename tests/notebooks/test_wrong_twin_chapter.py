@@ -1,4 +1,4 @@
-"""Chapter 7 at smoke size, judged by what must hold of any network."""
+"""Chapter 7 at smoke size: relations that hold for any network."""
 
 import pytest
 from chapter import glued_numbers
@@ -9,7 +9,7 @@ def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     return glued_numbers("07", tmp_path_factory)
 
 
-def test_a_wrong_plan_does_not_move_who_knows_no_twin(glued: dict[str, float]) -> None:
+def test_a_wrong_plan_does_not_affect_methods_without_a_twin(glued: dict[str, float]) -> None:
     for key in ("walls_1", "obstacles_1", "missing_1", "material_metal"):
         assert glued[f"{key}_gmm"] == glued["exact_gmm"]
     assert glued["heading_3_gmm"] != glued["exact_gmm"]

@@ -1,6 +1,6 @@
-"""Python starts here in a personality of ``portable.py`` that gives Dr.Jit another vector width: so do its children.
+"""Startup hook of the personalities of ``portable.py`` that change Dr.Jit's vector width, also in child processes.
 
-Dr.Jit has neither a setting nor a Python call for it, but a function of its core library.
+Dr.Jit has neither a setting nor a Python function for it, only a function of its core library.
 """
 
 import ctypes

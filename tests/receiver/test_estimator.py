@@ -1,4 +1,4 @@
-"""The estimator against the Cramér-Rao bound, against what was sent, and against everything that could trip it."""
+"""The estimator against the Cramér-Rao bound and the transmitted paths, and on difficult input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PERIOD = RADIO.period
 
 
 def paths(aoa: list[float], delay: list[float], snr_db: list[float]) -> xr.Dataset:
-    """A path set with these angles, delays and SNRs, its phases spread out."""
+    """Path set with the given angles, delays and SNRs, and different phases."""
     amplitude = np.sqrt(10 ** (np.array(snr_db) / 10) * RADIO.noise_power / RADIO.tx_power)
     gain = amplitude * np.exp(1j * np.arange(len(aoa)))
     data = xr.Dataset({"aoa": ("path", aoa), "delay": ("path", delay), "gain": ("path", gain)})
@@ -36,7 +36,7 @@ def circular(difference: np.ndarray) -> np.ndarray:
 
 
 def cramer_rao(aoa: list[float], delay: list[float], snr_db: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Least standard deviations of angle and delay: inverse of the Fisher matrix, all gains unknown as well."""
+    """Bounds on the standard deviation of angle and delay from the inverse Fisher matrix, with unknown gains."""
     k, m = np.arange(128)[:, None], np.arange(8)[None, :]
     columns = []
     for i, (theta, tau, snr) in enumerate(zip(aoa, delay, snr_db, strict=True)):
@@ -87,13 +87,13 @@ def test_error_is_at_the_cramer_rao_bound_and_without_bias(snr: float, degrees: 
         error = found.aoa.values[:, i] - aoa[i]
         late = circular(found.delay.values[:, i] - delay[i] + taken.sync_offset.values)
         for value, bound in ((error, bound_angle[i]), (late, bound_delay[i])):
-            # A root mean square of so many normal numbers has a relative deviation of 1 / sqrt(2 count)
+            # The RMS of `count` normal numbers has a relative standard deviation of 1 / sqrt(2 count)
             assert np.sqrt(np.mean(value**2)) == pytest.approx(bound, rel=4 / np.sqrt(2 * count), abs=0)
             assert abs(value.mean()) < 5 * bound / np.sqrt(count)
 
 
 def test_noise_does_not_split_a_path_into_two_loud_ones() -> None:
-    """Two paths in one resolution cell may cancel each other; on noise alone they would grow and hide the true one."""
+    """Two paths in one resolution cell may nearly cancel; fitted to noise, they would grow and mask the true path."""
     angle = np.radians(20.0)
     found = estimate(snapshots(paths([angle], [0.0], [-10.0]), 2000))
     error = found.aoa.values[:, 0] - angle
@@ -113,7 +113,7 @@ def test_false_alarms_come_at_the_rate_that_was_asked_for() -> None:
 
 
 def test_estimate_does_not_depend_on_sync_offset_and_carrier_phase() -> None:
-    """The same noise, turned and shifted with the signal: a delay changes, nothing else."""
+    """With the noise rotated and shifted along with the signal, only the delay changes."""
     first = observe(paths(*SEPARATED), np.random.default_rng(1)).iq.values
     shift = 37
     other = np.roll(first, -shift, axis=0) * np.exp(0.7j)
@@ -145,22 +145,22 @@ def test_a_step_never_raises_the_cost() -> None:
 
 
 def test_the_proposal_is_the_highest_point_of_the_whole_matched_filter() -> None:
-    """The compiled search skips rows that cannot win; a two-dimensional transform of everything says the same."""
+    """The compiled search skips rows that cannot contain the peak; a full two-dimensional transform agrees with it."""
     taken = snapshots(paths([0.2, -0.5], [1e-7, 3e-7], [-5.0, -25.0]), 100).iq.values
-    taken[50:] = snapshots(paths([0.0], [0.0], [-400.0]), 50).iq.values  # half of them noise alone
+    taken[50:] = snapshots(paths([0.0], [0.0], [-400.0]), 50).iq.values  # half of them pure noise
     channel = despread(torch.from_numpy(taken), RADIO)
     delay, angle, _, height = propose(channel, EstimatorOptions())
     surface = np.abs(np.fft.ifft2(channel.numpy(), s=(256, 32), axes=(1, 2), norm="forward")) ** 2 / 1024
     np.testing.assert_allclose(height, surface.max(axis=(1, 2)), rtol=1e-9)
     row, column = np.unravel_index(surface.reshape(100, -1).argmax(axis=1), (256, 32))
-    rounding = np.finfo(np.float32).eps  # starting values of the fit: two roundings to single precision
+    rounding = np.finfo(np.float32).eps  # initial values of the fit, rounded twice to single precision
     np.testing.assert_allclose(delay, 2 * np.pi * row / 256, rtol=rounding)
     np.testing.assert_allclose(angle, 2 * np.pi * column / 32, rtol=rounding)
 
 
 @pytest.mark.parametrize("num_paths", [1, 3, 6])
 def test_both_refinements_take_the_same_steps(num_paths: int) -> None:
-    """The compiled one for processors and the batched one for GPUs; and the cost is what the model really leaves."""
+    """The compiled CPU version and the batched GPU version agree, and the cost is the actual squared residual."""
     taken = snapshots(paths([0.2, -0.5, 0.9], [1e-7, 3e-7, 5e-7], [10.0, 5.0, 0.0]), 50)
     channel = despread(torch.from_numpy(taken.iq.values), RADIO)
     rng = np.random.default_rng(0)
@@ -214,7 +214,7 @@ GOOD = np.zeros((128, 8), dtype=complex)
 @pytest.mark.parametrize(
     ("iq", "message"),
     [
-        (np.where(np.arange(8) == 3, np.nan, GOOD), r"Expected finite 'iq', got \[0 3\] that is not"),
+        (np.where(np.arange(8) == 3, np.nan, GOOD), r"Expected finite 'iq', got NaN or infinity at index \[0 3\]"),
         (np.where(np.arange(8) == 3, np.inf, GOOD), r"Expected finite 'iq'"),
         (GOOD[:, :7], r"Expected 'iq' of shape \(sample, antenna\) = \(128, 8\).*, got \(128, 7\)"),
         (GOOD.real, r"Expected complex 'iq', got float64"),

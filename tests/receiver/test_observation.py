@@ -11,11 +11,11 @@ from locus import Radio
 from locus.receiver.observation import observe, pilot
 from locus.twin.antenna import array_response
 
-SILENT = Radio(noise_figure_db=-400.0)  # no noise to speak of
+SILENT = Radio(noise_figure_db=-400.0)  # negligible noise
 
 
 def path_set(num_paths: int = 5, num_snapshots: int | None = None, seed: int = 0) -> xr.Dataset:
-    """Random paths, the last of each set padding."""
+    """Random paths; the last of each set is padding."""
     rng = np.random.default_rng(seed)
     shape = (num_paths,) if num_snapshots is None else (num_snapshots, num_paths)
     dims = ("path",) if num_snapshots is None else ("snapshot", "path")
@@ -33,7 +33,7 @@ def path_set(num_paths: int = 5, num_snapshots: int | None = None, seed: int = 0
 
 
 def spectrum(snapshot: xr.Dataset, radio: Radio) -> np.ndarray:
-    """Channel at each subcarrier and antenna, by division through the pilot's spectrum."""
+    """Channel at each subcarrier and antenna, by division by the pilot's spectrum."""
     reference = np.fft.fft(pilot(radio), norm="ortho")[:, np.newaxis] * np.sqrt(radio.tx_power)
     return np.fft.fft(snapshot.iq.values, axis=-2, norm="ortho") / reference
 
@@ -46,7 +46,7 @@ def test_pilot_has_constant_amplitude_in_time_and_frequency() -> None:
 
 
 def test_time_domain_samples_are_the_model_of_the_paper_in_frequency(rng: np.random.Generator) -> None:
-    """Eq. (20): the sum over paths of array and delay basis functions, the sync offset a common shift of delays."""
+    """Eq. (20): sum over paths of array and delay basis functions, with the sync offset as a common delay shift."""
     paths = path_set()
     snapshot = observe(paths, rng, SILENT)
     k = np.arange(128)[:, np.newaxis, np.newaxis] * SILENT.bandwidth / 128
@@ -114,11 +114,11 @@ def test_radio_of_the_twin_travels_along(square: locus.Layout, rng: np.random.Ge
     assert snapshot.attrs["noise_power"] == radio.noise_power
     assert float((abs(snapshot.iq) ** 2).mean()) == pytest.approx(
         0.1 * float((abs(paths.gain) ** 2).sum()), rel=0.5
-    )  # 100 mW, but for interference of the paths
+    )  # 100 mW, up to interference between paths
 
 
 def test_wrong_dimensions_are_named(rng: np.random.Generator) -> None:
     with pytest.raises(ValueError, match=r"Expected 'paths' with dims .* got \('path', 'snapshot'\)"):
         observe(path_set(num_snapshots=3).transpose("path", "snapshot"), [rng] * 3)
-    with pytest.raises(ValueError, match=r"Expected one 'rng' a snapshot, 3, got 1"):
+    with pytest.raises(ValueError, match=r"Expected one 'rng' per snapshot, 3, got 1"):
         observe(path_set(num_snapshots=3), rng)

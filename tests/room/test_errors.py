@@ -1,4 +1,4 @@
-"""A wrong twin: off by as much as was asked for, and by nothing else."""
+"""Errors of the twin have the requested size and change nothing else."""
 
 from __future__ import annotations
 
@@ -71,9 +71,11 @@ def test_each_error_is_as_large_as_asked_for_and_alone(index: int) -> None:
 
 
 def test_a_turned_receiver_expects_all_angles_turned_the_other_way() -> None:
-    """Delays and bounces do not know about the heading; angles turn by exactly the error."""
+    """Delays and numbers of bounces do not depend on the heading; angles change by exactly its error."""
     layout, pose, candidates = scene()
-    uncut = locus.make_twin("image", CONFIG.radio, replace(CONFIG.twin, max_paths=100))  # strengths depend on it, too
+    uncut = locus.make_twin(
+        "image", CONFIG.radio, replace(CONFIG.twin, max_paths=100)
+    )  # no truncation: strengths depend on the heading
     exact = uncut.trace(layout, pose, candidates)
     _, place = believed(layout, pose, {"heading": 0.2}, np.random.default_rng(0))
     turned = trace_possible(uncut, layout, place, candidates)
@@ -102,8 +104,8 @@ def test_a_candidate_inside_a_wall_of_the_twin_has_no_path() -> None:
 @pytest.mark.parametrize(
     ("errors", "message"),
     [
-        ({"ceiling": 1.0}, r"Expected errors of \['obstacles', .*got 'ceiling'"),
-        ({"position": 500.0}, "leave a room"),
+        ({"ceiling": 1.0}, r"Expected 'errors' in \['obstacles', .*got 'ceiling'"),
+        ({"position": 500.0}, "leave a valid room"),
         ({"missing": 4}, r"Expected 'missing' in \[0, 3\], got 4"),
         ({"walls": -1.0}, r"Expected 'walls' in \[0, inf\), got -1.0"),
         ({"heading": float("nan")}, "Expected 'heading' in"),

@@ -24,7 +24,7 @@ def test_random_rooms_have_the_papers_number_of_feasible_grid_points(thousand_ro
 
 def test_random_rooms_follow_the_drawing_rule(thousand_rooms: list[Layout]) -> None:
     room = Room()
-    kinds = {4: 0, 6: 0, 8: 0}  # a rectangle, an L and a T by their number of walls
+    kinds = {4: 0, 6: 0, 8: 0}  # rectangles, Ls and Ts, by number of walls
     for layout in thousand_rooms:
         assert layout.room.equals(shapely.box(0, 0, 100, 100))
         for i, obstacle in enumerate(layout.obstacles):
@@ -35,7 +35,7 @@ def test_random_rooms_follow_the_drawing_rule(thousand_rooms: list[Layout]) -> N
             low, high = room.rectangle_side if len(obstacle.exterior.coords) == 5 else room.bent_side
             assert low <= min(x1 - x0, y1 - y0) <= max(x1 - x0, y1 - y0) <= high
     assert sum(kinds.values()) == 3000
-    # Large ones are harder to place, so the three kinds are not equally frequent, but none is rare.
+    # Larger shapes are harder to place, so the three kinds are not equally frequent, but none is rare.
     assert min(kinds.values()) > 600
 
 
@@ -52,7 +52,7 @@ def test_the_same_seed_draws_the_same_room() -> None:
 def test_rooms_are_those_that_were_drawn_when_the_papers_run_was_made(
     num_obstacles: int, seed: int, expected: str
 ) -> None:
-    """Walls, and the number that comes next from the same stream, to the bit."""
+    """Walls, and the next number from the same generator, are bit-identical."""
     rng = np.random.default_rng(seed)
     walls = Layout.random(rng, Room(num_obstacles=num_obstacles)).walls
     assert hashlib.sha256(walls.tobytes() + str(rng.integers(2**62)).encode()).hexdigest()[:16] == expected
@@ -84,7 +84,7 @@ def test_samples_are_uniform_in_the_free_space(rng: np.random.Generator) -> None
     layout = Layout(shapely.box(0, 0, 10, 10), (shapely.box(4, 4, 6, 6),), clearance=0.0)
     points = layout.sample(20_000, rng)
     assert layout.is_free(points).all()
-    # 96 m2 are free; the share of each quadrant is binomial around a quarter
+    # 96 m2 are free; the fraction in each quadrant is binomial with mean 1/4
     left, low = points[:, 0] < 5, points[:, 1] < 5
     for share in ((left & low).mean(), (left & ~low).mean(), (~left & low).mean()):
         assert share == pytest.approx(0.25, abs=5 * np.sqrt(0.25 * 0.75 / len(points)))
@@ -103,7 +103,7 @@ def test_clearance_is_the_true_distance_to_walls() -> None:
 def test_grid_is_the_regular_grid_less_what_is_blocked() -> None:
     layout = Layout(shapely.box(0, 0, 10, 10), (shapely.box(4, 4, 6, 6),), clearance=0.5)
     grid = layout.grid(11)
-    # 9 x 9 inner points, less the 3 x 3 within the obstacle (its rim included)
+    # 9 x 9 inner points minus the 3 x 3 in the obstacle, including its boundary
     assert len(grid) == 81 - 9
     assert (grid == np.round(grid)).all()
 
@@ -182,8 +182,8 @@ NOT_A_NUMBER = {"type": "Polygon", "coordinates": [[[0, 0], [float("nan"), 0], [
     ("features", "message"),
     [
         (None, r"Expected a GeoJSON FeatureCollection"),
-        ([], r"Expected one feature with role 'room', got 0"),
-        ([feature("room", POLYGON), feature("room", POLYGON)], r"Expected one feature with role 'room', got 2"),
+        ([], r"Expected exactly one feature with role 'room', got 0"),
+        ([feature("room", POLYGON), feature("room", POLYGON)], r"Expected exactly one feature with role 'room', got 2"),
         ([feature(None, POLYGON)], r"Expected 'role' of feature 0 in \['room', 'obstacle'\], got None"),
         ([feature("room", {"type": "Point", "coordinates": [0, 0]})], r"Expected a Polygon in feature 0"),
         (
@@ -214,7 +214,7 @@ def test_a_room_that_cannot_be_drawn_says_so(rng: np.random.Generator, monkeypat
 def test_a_room_that_cannot_be_drawn_is_given_up_soon(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What takes time is counted: each draw of so many obstacles alone takes 1400 shapes."""
+    """Attempts are limited by the number of shapes: a single draw of this many obstacles takes 1400."""
     drawn = []
     draw = _draw_shape
     monkeypatch.setattr("locus.room.layout._draw_shape", lambda *arguments: drawn.append(1) or draw(*arguments))

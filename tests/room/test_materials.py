@@ -25,5 +25,5 @@ def test_permittivity_is_that_of_sionna_for_every_material(gigahertz: float, sio
 
 
 def test_concrete_at_12_ghz_is_the_value_worked_out_by_hand() -> None:
-    # sigma = 0.0462 * 12^0.7822 = 0.32267 S/m; over omega eps0 = 0.66759 at 12 GHz: 0.48333
+    # sigma = 0.0462 * 12^0.7822 = 0.32267 S/m; divided by omega eps0 = 0.66759 S/m at 12 GHz: 0.48333
     assert permittivity("concrete", 12e9) == pytest.approx(5.24 - 0.4833j, abs=1e-3)

@@ -1,4 +1,4 @@
-"""The baselines' densities against integrals and known distributions."""
+"""The baselines' densities against numerical integrals and known distributions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POSE = torch.tensor([0.2, -0.3, math.cos(2.0), math.sin(2.0)])
 
 
 def plane(half: float, num: int) -> tuple[Tensor, float]:
-    """Points of a fine grid over a square, and the area of a cell."""
+    """Points of a fine grid over a square, and the area of one cell."""
     axis = (torch.arange(num, dtype=torch.float64) + 0.5) / num * 2 * half - half
     return torch.cartesian_prod(axis, axis), (2 * half / num) ** 2
 
@@ -52,7 +52,7 @@ def test_gauss_cart_is_torchs_multivariate_normal() -> None:
 
 
 def test_the_polar_density_is_continuous_across_the_wrap() -> None:
-    """Just above and just below the direction where the angle jumps, also for spreads of half a turn."""
+    """Just above and below the direction where the angle jumps, even for a spread of pi."""
     for spread in (-4.0, 0.0, 8.0):
         outputs = torch.tensor([0.5, 0.0, -1.0, 0.05, 0.7, spread], dtype=torch.float64)
         below, above = (POSE[:2].double() + torch.tensor([[-0.8, side]], dtype=torch.float64) for side in (-1e-9, 1e-9))
@@ -64,7 +64,7 @@ def test_the_polar_density_is_continuous_across_the_wrap() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("extreme", [1e4, -1e4, 0.0])
 def test_no_nan_on_extreme_inputs(kind: type[DensityNetwork], extreme: float) -> None:
-    """In the density nor in its gradient; also at the receiver itself, and with all outputs equal to zero."""
+    """Neither in the density nor in its gradient, even at the receiver itself or with all outputs zero."""
     method = kind()
     outputs = torch.full((kind.num_outputs,), extreme, requires_grad=True)
     points = torch.stack([POSE[:2], torch.tensor([1.0, 1.0]), torch.tensor([-50.0, 3.0])])
@@ -76,7 +76,7 @@ def test_no_nan_on_extreme_inputs(kind: type[DensityNetwork], extreme: float) ->
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_covariance_is_positive_definite_whatever_the_network_says(seed: int) -> None:
-    """The log density of a Gaussian is a downward paraboloid: its Hessian's eigenvalues are all negative."""
+    """The log density of a Gaussian is a concave quadratic: all eigenvalues of its Hessian are negative."""
     outputs = 5 * outputs_of(GaussCart, seed)
     hessian = torch.autograd.functional.hessian(
         lambda point: GaussCart().log_density(point, outputs, POSE.double()), torch.zeros(2, dtype=torch.float64)
@@ -125,7 +125,7 @@ def test_a_group_alone_gives_the_same_inputs_as_among_others() -> None:
 
 
 def test_turned_posteriors_turn_with_the_room() -> None:
-    """The same scene moved by a metre: relative to the receiver nothing changes but what the pose says."""
+    """The same scene moved by a metre: relative to the receiver, only the pose input changes."""
     pose = POSE.double()
     outputs = outputs_of(GaussCart, 2)
     point = torch.tensor([0.4, 0.1], dtype=torch.float64)
@@ -151,7 +151,7 @@ def gauss_draw(rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 def lists_with_truths(draw: Callable[..., np.ndarray], num_lists: int, seed: int) -> Examples:
-    """Lists of 60 candidates: the first drawn from a distribution, the others uniform; the receiver in the middle."""
+    """Lists of 60 candidates, the first drawn from a distribution and the others uniform; receiver at the centre."""
     rng = np.random.default_rng(seed)
     candidates = rng.uniform(-1, 1, (num_lists, 60, 2)).astype(np.float32)
     candidates[:, 0] = draw(rng, num_lists)
@@ -197,13 +197,13 @@ def lists_with_truths(draw: Callable[..., np.ndarray], num_lists: int, seed: int
     ],
 )  # fmt: skip
 def test_each_recovers_a_distribution_of_its_own_kind(kind, draw, log_density) -> None:  # type: ignore[no-untyped-def]
-    """Trained on truths drawn from it among uniform candidates, it reaches the cross-entropy of the true density."""
+    """Trained on truths drawn from such a distribution, it reaches the cross-entropy of the true density."""
     learning, held_out = (lists_with_truths(draw, count, seed) for seed, count in enumerate((1500, 3000)))
     method = make_method(kind.name, MethodOptions(num_paths=1, encoding="turned"))
     options = Training(num_layouts=1500, num_epochs=40, batch=20, num_negatives=59, validation_share=0.3)
     train(method, learning, options, 1e-2, report=lambda _: None)
     scores = torch.log_softmax(log_density(held_out.candidates), -1)
     best = -float(scores.gather(1, held_out.truth).mean()) - math.log(60)
-    # Training falls short by 0.010 with a deviation of 0.007, over 20 seeds of weights and lists, for gmm_cart the most
+    # Over 20 seeds of weights and lists, training falls short by 0.010 +- 0.007, most for gmm_cart
     assert adjusted_loss(method, held_out) - best == pytest.approx(0.01, abs=5 * 0.007)
     assert best < -1

@@ -1,4 +1,4 @@
-"""The numbers that networks see: by hand, and what must not matter."""
+"""Features of paths: values worked out by hand, and invariances."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_snr_is_clipped_at_both_ends_of_60_db() -> None:
 
 
 def test_both_sides_have_18_numbers_whatever_the_padding(image: locus.Twin, rng: np.random.Generator) -> None:
-    """16 paths of a twin, 6 of an estimate, fewer than 6: always the strongest six, zeros where there is none."""
+    """With 16 traced paths, 6 estimated ones or fewer: always the strongest six, padded with zeros."""
     layout = locus.Layout.random(rng)
     paths = image.trace(layout, locus.Pose.random(layout, rng), layout.sample(20, rng))
     observed = locus.estimate(locus.observe(paths.isel(candidate=0), rng))
@@ -49,7 +49,7 @@ def test_an_undetected_path_is_not_seen() -> None:
 
 
 def test_paths_can_be_ordered_by_angle_instead() -> None:
-    """From right to left as a linear array sees it: 2.5 rad, behind, has the sine of pi - 2.5 = 0.64."""
+    """From right to left as seen by a linear array: 2.5 rad, from behind, has the sine of pi - 2.5 = 0.64."""
     paths = path_set([0.9, -0.5, 2.5, 0.1], [20.0, 10.0, 0.0, -10.0], [True, True, True, False])
     numbers = features(paths, 4, FeatureOptions(order="angle")).reshape(4, 3)
     np.testing.assert_allclose(numbers[:3, 1], np.sin([-0.5, 2.5, 0.9]), rtol=1e-6)

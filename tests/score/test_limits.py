@@ -1,4 +1,4 @@
-"""The Bayes limit against integrals done by brute force, and against what a posterior must be: calibrated."""
+"""The Bayes limit against brute-force integration, and its calibration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WINDOWS = pytest.mark.parametrize("periods", [0.0, 0.37, 1.0, 1.3, 6.25])
 
 
 def group(rng: np.random.Generator, radio: Radio, num_candidates: int, snr: float, num_paths: int = 3) -> xr.Dataset:
-    """Random candidates; ``snr`` is the mean of their paths' SNR per sample."""
+    """Random candidates; ``snr`` is the mean SNR per sample of their paths."""
     dims, shape = ("candidate", "path"), (num_candidates, num_paths)
     scale = math.sqrt(snr * radio.noise_power / radio.tx_power / 2)
     valid = np.arange(num_paths) < rng.integers(1, num_paths + 1, num_candidates)[:, np.newaxis]
@@ -44,7 +44,7 @@ def observed(paths: xr.Dataset, truth: np.ndarray, rng: np.random.Generator, rad
 
 
 def channel_of(snapshot: np.ndarray, radio: Radio) -> np.ndarray:
-    """Channel (subcarrier, antenna) by sums, with the pilot's own formula; noise of unit variance."""
+    """Channel (subcarrier, antenna) by explicit sums, from the pilot's formula; unit noise variance."""
     n = np.arange(radio.num_subcarriers)
     pilot = np.exp(-1j * np.pi * n * (n + radio.num_subcarriers % 2) / radio.num_subcarriers)
     transform = np.exp(-2j * np.pi * np.outer(n, n) / radio.num_subcarriers) / np.sqrt(radio.num_subcarriers)
@@ -52,7 +52,7 @@ def channel_of(snapshot: np.ndarray, radio: Radio) -> np.ndarray:
 
 
 def basis_of(paths: xr.Dataset, candidate: int, offset: float, radio: Radio) -> tuple[np.ndarray, np.ndarray]:
-    """Columns (subcarrier x antenna, path) and gains [sqrt of SNR] of a candidate at a sync offset."""
+    """Columns (subcarrier x antenna, path) and gains [sqrt(SNR)] of a candidate at a given sync offset."""
     one = paths.isel(candidate=candidate)
     one = one.isel(path=np.flatnonzero(one.valid))
     k = np.arange(radio.num_subcarriers)[:, np.newaxis, np.newaxis] * radio.bandwidth / radio.num_subcarriers
@@ -66,14 +66,14 @@ def log_mean(values: Sequence[float] | np.ndarray) -> float:
 
 
 def assert_same(found: np.ndarray, expected: np.ndarray, atol: float) -> None:
-    """Equal, except that what is hopeless may be so by another amount."""
+    """Assert equality, except for the exact values of negligible probabilities."""
     likely = expected > -30
     np.testing.assert_allclose(found[likely], expected[likely], atol=atol)
     assert (found[~likely] < -30).all()
 
 
 def coherent_by_force(paths: xr.Dataset, snapshot: np.ndarray, radio: Radio, num_offsets: int) -> np.ndarray:
-    """Log posterior by loops over candidate, offset in the whole window, and phase."""
+    """Log posterior by loops over candidates, sync offsets in the whole window, and phases."""
     y = channel_of(snapshot, radio).reshape(-1)
     score = []
     for candidate in range(paths.sizes["candidate"]):
@@ -88,7 +88,7 @@ def coherent_by_force(paths: xr.Dataset, snapshot: np.ndarray, radio: Radio, num
 
 
 def blind_by_force(paths: xr.Dataset, snapshot: np.ndarray, radio: Radio, num_offsets: int) -> np.ndarray:
-    """Log posterior from dense covariance matrices, by loops over candidate and offset."""
+    """Log posterior from dense covariance matrices, by loops over candidates and sync offsets."""
     y = channel_of(snapshot, radio).reshape(-1)
     score = []
     for candidate in range(paths.sizes["candidate"]):
@@ -103,7 +103,7 @@ def blind_by_force(paths: xr.Dataset, snapshot: np.ndarray, radio: Radio, num_of
 
 
 def plainly(limit: object, paths: xr.Dataset, snapshots: xr.Dataset, num_bins: int) -> np.ndarray:
-    """The sum over all fine bins, in double precision."""
+    """Log posterior by the sum over all fine bins, in double precision."""
     radio = load_config("quick", {}).radio
     look = module._known_phases if limit is bayes else module._unknown_phases
     heard = paths.valid.values.any(1)
@@ -121,7 +121,7 @@ def plainly(limit: object, paths: xr.Dataset, snapshots: xr.Dataset, num_bins: i
 
 @pytest.fixture(scope="module")
 def real() -> tuple[xr.Dataset, xr.Dataset]:
-    """A traced group of the paper's radio: its snapshots go from noise alone to a very strong signal."""
+    """A traced group with the paper's radio; its snapshots range from pure noise to a very strong signal."""
     config = load_config("quick", {"training.num_candidates": 200})
     case = Case(config, "test", 1)
     return case.paths, case.snapshots
@@ -193,7 +193,7 @@ def test_more_bins_change_no_probability(limit, real) -> None:
 @pytest.mark.parametrize("snr", [0.03, 0.3])
 @LIMITS
 def test_posterior_is_calibrated(limit, snr: float) -> None:
-    """Truths drawn from the prior: p(true) is as large as it claims, and levels of credible sets are uniform."""
+    """With truths drawn from the prior, p(truth) has its claimed mean, and credible levels are uniform."""
     rng = np.random.default_rng(3)
     claimed, true, levels = [], [], []
     for _ in range(100):
@@ -201,7 +201,7 @@ def test_posterior_is_calibrated(limit, snr: float) -> None:
         paths.valid[rng.integers(6)] = False
         heard = np.flatnonzero(paths.valid.any("path"))
         truth = rng.choice(heard, 8)
-        if limit is phase_blind:  # its own model: gains are drawn anew for each snapshot
+        if limit is phase_blind:  # according to its model, gains are redrawn for each snapshot
             drawn = paths.isel(candidate=xr.DataArray(truth, dims="snapshot")).reset_coords(drop=True)
             normal = rng.standard_normal((2, *drawn.gain.shape)) / math.sqrt(2)
             drawn["gain"] = abs(drawn.gain) * (normal[0] + 1j * normal[1])
@@ -217,8 +217,8 @@ def test_posterior_is_calibrated(limit, snr: float) -> None:
     difference = np.array(true) - np.array(claimed)
     assert abs(difference.mean()) < 3 * difference.std() / math.sqrt(len(difference))
     steps = np.arange(len(levels)) / len(levels)
-    assert np.abs(np.sort(levels) - steps).max() < 1.63 / math.sqrt(len(levels))  # Kolmogorov, 1 %
-    assert np.mean(true) > 1.2 / 6  # and it has learnt something
+    assert np.abs(np.sort(levels) - steps).max() < 1.63 / math.sqrt(len(levels))  # Kolmogorov-Smirnov test at 1 %
+    assert np.mean(true) > 1.2 / 6  # and it is informative
 
 
 @LIMITS
@@ -273,7 +273,7 @@ def test_wrong_input_is_named(limit, real) -> None:
         limit(paths.transpose("path", "candidate"), snapshots)
     with pytest.raises(ValueError, match="Expected finite delay"):
         limit(paths.assign(delay=paths.delay * np.nan), snapshots)
-    with pytest.raises(ValueError, match="Expected a candidate with a path in 'paths', got none"):
+    with pytest.raises(ValueError, match="Expected at least one candidate with a path in 'paths', got none"):
         limit(paths.assign(valid=paths.valid & False), snapshots)
     with pytest.raises(ValueError, match=r"Expected 'snapshots' with iq .* got none"):
         limit(paths, snapshots.drop_vars("iq"))

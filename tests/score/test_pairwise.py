@@ -1,4 +1,4 @@
-"""The pairwise network against the plain one of the paper, and what a posterior must satisfy."""
+"""The pairwise network against the paper's plain one, and properties of a posterior."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def scene(image: locus.Twin) -> tuple[xr.Dataset, xr.Dataset]:
 
 
 def concatenated(network: PairNetwork) -> nn.Sequential:
-    """The network as the paper draws it: 36 numbers of a pair in, one score out."""
+    """The network as in the paper: 36 features of a pair in, one score out."""
     first = nn.Linear(36, 64)
     first.weight.data, first.bias.data = torch.cat([network.twin, network.observation], 1).data, network.bias.data
     return nn.Sequential(first, nn.ReLU(), network.hidden, nn.ReLU(), network.last)
@@ -60,7 +60,7 @@ def test_it_equals_the_plain_network_of_36_concatenated_features(
 
 
 def test_fused_scores_are_torchs(network: PairNetwork) -> None:
-    """Without gradients scores are computed in one pass: for several groups, and for one."""
+    """Without gradients, scores are computed by the fused kernel, for one or several groups."""
     rng = torch.Generator().manual_seed(2)
     candidates, conditions = torch.rand(3, 500, 18, generator=rng), torch.rand(3, 4, 18, generator=rng)
     plain = network(candidates, conditions).detach()
@@ -70,7 +70,7 @@ def test_fused_scores_are_torchs(network: PairNetwork) -> None:
 
 
 def test_starting_weights_are_those_of_a_linear_layer_of_36() -> None:
-    """Not those of two layers of 18, whose range would be wider."""
+    """Not those of two layers with 18 inputs each, whose range would be wider."""
     twin = torch.cat([PairNetwork().twin.ravel() for _ in range(20)])
     assert twin.abs().max() <= 1 / 6
     assert twin.abs().max() > 0.99 / 6
@@ -90,7 +90,7 @@ def test_the_fused_loss_and_its_gradients_are_torchs(
         if all_candidates
         else torch.rand(groups, snapshots, 18, generator=rng)
     )
-    scale = 30.0  # of the last layer: some candidates get most of the mass
+    scale = 30.0  # of the last layer, so that a few candidates get most of the mass
     found = []
     for loss in (network.loss, lambda *inputs: Method.loss(network, *inputs)):
         network.zero_grad()
@@ -102,7 +102,7 @@ def test_the_fused_loss_and_its_gradients_are_torchs(
     (fused, fused_gradients), (plain, plain_gradients) = found
     torch.testing.assert_close(fused, plain, rtol=1e-5, atol=1e-6)
     for name, gradient in plain_gradients.items():
-        if name == "last.bias":  # adds to all scores alike
+        if name == "last.bias":  # shifts all scores alike
             assert fused_gradients[name] is None
             assert gradient.abs().max() < 1e-6
         else:
@@ -162,7 +162,7 @@ def test_scores_of_ten_thousand_are_no_trouble() -> None:
 
 
 @pytest.mark.parametrize("prior", [np.ones(3), [-1.0, 1.0], [0.0, 0.0], [np.nan, 1.0], [[1.0, 1.0]]])
-def test_a_prior_that_is_none_is_refused(prior: np.ndarray) -> None:
+def test_an_invalid_prior_is_refused(prior: np.ndarray) -> None:
     with pytest.raises(ValueError, match=r"Expected 'prior'.*got"):
         normalise(np.zeros((1, 2), dtype=np.float32), prior)
 

@@ -1,4 +1,4 @@
-"""Training on problems whose answers are known, and what an interruption must not change."""
+"""Training on problems with known answers, and resuming after an interruption."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ONE_PATH = MethodOptions(num_paths=1)
 NOISE = 0.15
 NUM_CANDIDATES = 60
 FEW, ALL = 4, NUM_CANDIDATES - 1
-"""Wrong candidates a step. With few, a wrong weight of them would show most."""
+"""Wrong candidates per step. With few, wrong weighting would show most."""
 
 
 def known_problem(num_groups: int, seed: int, num_snapshots: int = 10) -> Examples:
-    """Candidates are points on a line; a snapshot is its true point in Gaussian noise. Unused numbers are zero."""
+    """Candidates are points on a line; a snapshot is the true point plus Gaussian noise. Unused features are zero."""
     rng = np.random.default_rng(seed)
     candidates = np.zeros((num_groups, NUM_CANDIDATES, 3), dtype=np.float32)
     candidates[..., 0] = rng.uniform(-1, 1, candidates.shape[:2])
@@ -60,7 +60,7 @@ def fit(examples: Examples, seed: int = 0, **changes: float) -> tuple[PairNetwor
 
 
 def covered(method: Method, examples: Examples, level: float) -> float:
-    """Share of truths in the credible set of a level."""
+    """Fraction of truths in the credible set of a given level."""
     with torch.no_grad():
         logs = torch.log_softmax(method(examples.candidates, examples.conditions).double(), -1).flatten(0, 1).numpy()
     truth = examples.truth.flatten().numpy()
@@ -80,10 +80,10 @@ def held_out() -> Examples:
 
 LEVELS = (0.5, 0.8, 0.9)
 ADDED = {"loss": (0.008, 0.006), 0.5: (0.008, 0.011), 0.8: (0.005, 0.008), 0.9: (0.004, 0.006)}
-"""What training adds to the loss and to each coverage of the true posterior: mean and standard deviation.
+"""Excess of a trained network's loss and coverages over those of the true posterior: mean and standard deviation.
 
-Measured by ``python tests/test_train.py`` over 20 seeds of weights, draws and held-out groups, for few and for all
-wrong candidates; the larger of both deviations. Rounding moves a training no further than another seed does.
+Measured by ``python tests/score/test_train.py`` over 20 seeds of weights, draws and held-out groups, for few and for
+all wrong candidates; the larger of the two deviations. Rounding affects a training no more than another seed does.
 """
 
 
@@ -98,7 +98,7 @@ def complete(problem: Examples) -> PairNetwork:
 
 
 def added(method: Method, examples: Examples) -> dict[str | float, float]:
-    """Loss and coverages of a method less those of the true posterior, on the same examples."""
+    """Loss and coverages of a method minus those of the true posterior, on the same examples."""
     loss = adjusted_loss(method, examples) - adjusted_loss(Truth(), examples)
     coverages = {level: covered(method, examples, level) - covered(Truth(), examples, level) for level in LEVELS}
     return {"loss": loss, **coverages}
@@ -122,11 +122,11 @@ def test_sampled_and_full_losses_are_minimised_by_the_true_posterior(
 
 @pytest.mark.parametrize("num_negatives", [1, FEW, 16])
 def test_the_sampled_loss_makes_the_true_posterior_neither_sharper_nor_blunter(num_negatives: int) -> None:
-    """Truths drawn from a network's own posterior make it the true one: there the mean slope of its loss is zero."""
+    """With truths drawn from a network's own posterior, that posterior is true, and the mean slope of its loss zero."""
     num_groups, num_candidates = 500, 60
     rng = np.random.default_rng(0)
     method = make_method("locus_dt", ONE_PATH, seed=0)
-    method.last.weight.data *= 30  # some candidates get most of the mass
+    method.last.weight.data *= 30  # a few candidates get most of the mass
     candidates, conditions = (
         torch.from_numpy(rng.uniform(-1, 1, (num_groups, count, 3)).astype(np.float32))
         for count in (num_candidates, 20)
@@ -137,7 +137,7 @@ def test_the_sampled_loss_makes_the_true_posterior_neither_sharper_nor_blunter(n
     drawn = draw_candidates(num_groups, num_candidates, num_negatives, rng)
     rows = torch.arange(num_groups)[:, None]
     inputs = (candidates[rows, drawn], candidates[rows, truth], conditions, left_out(drawn, truth))
-    slopes = np.empty(num_groups)  # for a factor before all scores
+    slopes = np.empty(num_groups)  # with respect to a factor on all scores
     for group in range(num_groups):
         (gradient,) = torch.autograd.grad(method.loss(*(part[[group]] for part in inputs)), method.last.weight)
         slopes[group] = float((gradient * method.last.weight.detach()).sum())
@@ -161,7 +161,7 @@ def test_an_unsampled_epoch_is_the_full_loss_and_gradient(problem: Examples) -> 
 
 
 def test_wrong_candidates_are_drawn_uniformly_and_never_the_truth() -> None:
-    """A partial sort leaves most in an order that depends on the processor and on the keys' places."""
+    """After a partial sort, the order of most elements depends on the processor and on their original positions."""
     rng = np.random.default_rng(0)
     truth = torch.tensor([[3, 7]])
     counts = np.zeros((2, 10))
@@ -180,7 +180,7 @@ def test_wrong_candidates_are_drawn_uniformly_and_never_the_truth() -> None:
 
 
 def test_permuted_twins_teach_nothing(problem: Examples) -> None:
-    """Wrong on purpose: candidates shuffled in training and test alike leave nothing to compare."""
+    """Deliberately wrong: with candidates shuffled in both training and test, there is nothing to learn."""
     rng = np.random.default_rng(5)
     order = torch.from_numpy(rng.permuted(np.tile(np.arange(NUM_CANDIDATES), (400, 1)), axis=1))
     shuffled = problem._replace(candidates=problem.candidates[torch.arange(400)[:, None], order])
@@ -262,7 +262,7 @@ def test_it_stops_when_validation_no_longer_improves_and_says_so(problem: Exampl
 
 
 def test_validation_layouts_are_not_trained_on(problem: Examples) -> None:
-    """Their truths may be anything: the weights after one epoch are the same."""
+    """The weights after one epoch do not depend on their truths."""
     part = problem.part(slice(0, 20))
     moved = part._replace(truth=part.truth.clone())
     moved.truth[-1] = (moved.truth[-1] + 1) % NUM_CANDIDATES
@@ -275,7 +275,7 @@ def test_validation_layouts_are_not_trained_on(problem: Examples) -> None:
 
 
 def test_one_step_of_paper_exact_runs() -> None:
-    """2000 epochs over all candidates, for a GPU: one step of it here, on the paper's shapes."""
+    """The full schedule, 2000 epochs over all candidates, is meant for a GPU; here one step at the paper's sizes."""
     options = load_config("paper-exact").training
     assert options.num_epochs == 2000
     assert options.num_negatives == options.num_candidates - 1 == 499

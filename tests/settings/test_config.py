@@ -49,7 +49,7 @@ def test_changes_from_the_command_line_reach_their_field() -> None:
     ],
 )
 def test_numbers_may_have_an_exponent(setting: str, value: object) -> None:
-    """YAML 1.1 takes most of these for text."""
+    """YAML 1.1 reads most of these as strings."""
     section, name = setting.partition("=")[0].split(".")
     found = getattr(getattr(load_config("quick", parse_changes([setting])), section), name)
     assert found == value
@@ -88,8 +88,11 @@ def test_lengths_that_are_set_do_not_scale() -> None:
         ({"room.bent_side": [1.0]}, r"Expected 'room\.bent_side' as a list of 2 values"),
         ({"room.size": -1.0}, r"Expected 'room\.size' in \[10, 1000\], got -1\.0"),
         ({"room.size": 3}, r"Expected 'room\.size' in \[10, 1000\], got 3\.0"),
-        ({"room.wall_gap": 48}, r"Expected obstacles that fit 4 m between the gaps .*, got 3 of at least 10 m"),
-        ({"room.num_obstacles": 82}, r"Expected obstacles that fit 90 m .*, got 82 of at least 10 m and 100 m2"),
+        ({"room.wall_gap": 48}, r"Expected obstacles that fit into the 4 m between .*, got 3 of at least 10 m"),
+        (
+            {"room.num_obstacles": 82},
+            r"Expected obstacles that fit into the 90 m .*, got 82 of at least 10 m and 100 m2",
+        ),
         ({"room.grid_points": 20}, r"Expected 'room\.min_feasible' at most 324, .*, got 696; lower it"),
         ({"radio.carrier": "6e9 Hz"}, r"Expected 'radio\.carrier' of type float, got '6e9 Hz'"),
         ({"radio.carrier": "inf"}, r"Expected 'radio\.carrier' in \(0, inf\), got inf"),
@@ -99,7 +102,7 @@ def test_lengths_that_are_set_do_not_scale() -> None:
         ({"room.size": float("nan")}, r"Expected 'room\.size' in"),
         ({"twin.max_depth": -1}, r"Expected 'twin\.max_depth' in \[0, inf\), got -1"),
         ({"seed.x": 1}, r"Expected 'seed' of type int"),
-        ({"room": 3}, r"Expected settings for 'room', got 3"),
+        ({"room": 3}, r"Expected a mapping of settings for 'room', got 3"),
     ],
 )
 def test_bad_settings_are_named(change: dict[str, object], message: str) -> None:

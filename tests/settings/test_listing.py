@@ -1,4 +1,4 @@
-"""Settings to be read: none without a meaning, and of what was changed only what was asked for."""
+"""Settings as text: every setting has a meaning, and only requested changes are listed as changed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def test_settings_are_listed_with_value_default_and_meaning(capsys: pytest.Captu
     text = capsys.readouterr().out
     found = {line.split()[0]: " ".join(line.split()) for line in text.splitlines() if line.startswith("  ")}
     assert found["radio.carrier"] == "radio.carrier 6e+09 (default 1.2e+10) Carrier frequency [Hz]."
-    assert found["room.wall_gap"].startswith("room.wall_gap 2.5 (default 5) Least distance")
+    assert found["room.wall_gap"].startswith("room.wall_gap 2.5 (default 5) Minimum distance")
     assert found["training.num_layouts"].startswith("training.num_layouts 1200 (default 8000) ")
-    assert found["twin.refraction"] == "twin.refraction false Paths through walls (Sionna only)."
+    assert found["twin.refraction"] == "twin.refraction false Trace paths through walls (Sionna only)."
     number = sum(len(part) if isinstance(part, dict) else 1 for part in Config().to_dict().values())
     assert len(found) == number
-    assert "\nroom: How a random room is drawn." in text
+    assert "\nroom: Distribution of random rooms." in text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The image twin against a search that knows no beams, and its parts against closed forms."""
+"""The image twin against a brute-force search without beams, and its parts against closed forms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def mirror(point: NDArray[np.float64], wall: NDArray[np.float64]) -> NDArray[np.
 def first_hit(
     walls: NDArray[np.float64], start: NDArray[np.float64], ray: NDArray[np.float64], leaving: int
 ) -> tuple[float, int]:
-    """Distance along ``ray`` to the nearest wall, and which: by solving a 2 x 2 system for each."""
+    """Distance along ``ray`` to the nearest wall, and its index, by solving a 2 x 2 system for each wall."""
     nearest = (math.inf, -1)
     for index, wall in enumerate(walls):
         system = np.column_stack([ray, wall[:2] - wall[2:]])
@@ -41,7 +41,7 @@ def first_hit(
 def exists(
     walls: NDArray[np.float64], source: NDArray[np.float64], target: NDArray[np.float64], chain: tuple[int, ...]
 ) -> float:
-    """Length of the path over this chain of walls, or 0: shoot at the target's image and see what is met on the way."""
+    """Length of the path via this sequence of walls, or 0: aim at the target's image and check every wall hit."""
     image = target
     for wall in reversed(chain):
         image = mirror(image, walls[wall])
@@ -89,12 +89,12 @@ def test_every_path_is_found_and_no_other(image: Twin, name: str) -> None:
 
 def test_slab_has_the_known_limits() -> None:
     wavelength = 0.025
-    assert slab_reflection(0.7, 1.0 + 0.0j, 0.2, wavelength) == pytest.approx(0)  # no slab at all
+    assert slab_reflection(0.7, 1.0 + 0.0j, 0.2, wavelength) == pytest.approx(0)  # vacuum: no slab
     assert slab_reflection(0.7, 1 - 1e12j, 0.2, wavelength) == pytest.approx(-1, abs=1e-5)  # a perfect conductor
-    # A lossless slab of half a wavelength is transparent, one of a quarter reflects most: (1 - eps) / (1 + eps) head on
+    # At normal incidence a lossless half-wave slab is transparent; a quarter-wave slab reflects (1 - eps) / (1 + eps)
     assert abs(slab_reflection(1.0, 4.0 + 0.0j, wavelength / 4, wavelength)) == pytest.approx(0, abs=1e-12)
     assert abs(slab_reflection(1.0, 4.0 + 0.0j, wavelength / 8, wavelength)) == pytest.approx(3 / 5)
-    # Thick and lossy: what enters never comes back, and Fresnel's formula remains
+    # Thick and lossy: nothing returns from the back face, which leaves the Fresnel coefficient
     assert slab_reflection(1.0, 4 - 1j, 50.0, wavelength) == pytest.approx(
         (1 - (4 - 1j) ** 0.5) / (1 + (4 - 1j) ** 0.5)
     )
@@ -102,12 +102,12 @@ def test_slab_has_the_known_limits() -> None:
 
 def test_element_is_that_of_tr_38901() -> None:
     assert element_gain_db(0.0) == 8.0
-    assert element_gain_db(math.radians(32.5)) == pytest.approx(5.0)  # half power at half the beam width
-    assert element_gain_db(math.pi) == -22.0  # 30 dB front to back
+    assert element_gain_db(math.radians(32.5)) == pytest.approx(5.0)  # half power at half the beamwidth
+    assert element_gain_db(math.pi) == -22.0  # front-to-back ratio of 30 dB
 
 
 def test_array_turns_half_a_period_for_each_half_wavelength_of_extra_way() -> None:
     response = array_response(math.radians(30), 8)
-    # At 30 degrees the wave travels a quarter wavelength further for each element: -90 degrees
+    # At 30 degrees the path is a quarter wavelength longer for each element: -90 degrees
     np.testing.assert_allclose(response, (-1j) ** np.arange(8), atol=1e-12)
     assert array_response(np.zeros((3, 2)), 5).shape == (3, 2, 5)

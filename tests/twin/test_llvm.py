@@ -1,4 +1,4 @@
-"""A libLLVM that Dr.Jit cannot use must be a Python error, never an abort."""
+"""A libLLVM that Dr.Jit cannot use raises a Python error and never aborts the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from locus.twin import llvm
 
 @pytest.fixture
 def unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No library chosen yet, none found but in an empty folder, and an empty cache."""
+    """No library chosen, an empty folder as the only search path, and an empty cache."""
     monkeypatch.setenv(llvm.VARIABLE, "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "lib"
@@ -27,7 +27,7 @@ def unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def old_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real libLLVM that makes Dr.Jit abort: one of this machine, or Debian's, unpacked into a folder."""
+    """A real libLLVM that makes Dr.Jit abort: one on this machine, or Debian's, unpacked into a folder."""
     for library in llvm.find():
         if library.major in (14, 15, 16):
             return library.path
@@ -84,7 +84,7 @@ def test_no_library_at_all_says_how_to_get_one(unset: Path) -> None:
 
 def test_a_machine_without_libatomic_is_told(unset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm, "_LIBATOMIC", "libatomic.so.0")
-    with pytest.raises(llvm.LLVMError, match=r"linked to, got none; as root 'apt-get install libatomic1'"):
+    with pytest.raises(llvm.LLVMError, match=r"links against, got none; as root 'apt-get install libatomic1'"):
         locus.make_twin("sionna")
 
 
@@ -101,16 +101,16 @@ def test_the_users_choice_is_obeyed_or_refused_but_never_replaced(unset: Path, m
         llvm.require()
     assert os.environ[llvm.VARIABLE] == str(bad)
     monkeypatch.setenv(llvm.VARIABLE, str(unset / "missing.so"))
-    with pytest.raises(llvm.LLVMError, match=r"to be the file of a libLLVM, got .*missing\.so"):
+    with pytest.raises(llvm.LLVMError, match=r"to be the path of a libLLVM, got .*missing\.so"):
         llvm.require()
 
 
 def test_an_abort_in_the_trial_becomes_an_error_here_and_is_remembered(unset: Path, old_library: Path) -> None:
-    """Under a name that hides its version, a real old library is tried in a child, once, and refused."""
+    """An old library whose name hides its version is probed once, in a child process, and rejected."""
     (unset / "libLLVM.so").symlink_to(old_library)
     hidden = llvm.Library(unset / "libLLVM.so", None)
     reason = llvm._why_not(hidden)
-    assert "a trial solve ended with code" in reason
+    assert "a test trace exited with code" in reason
     answers = list((unset.parent / "cache" / "locus").iterdir())
     assert len(answers) == 1
     stamp = answers[0].stat().st_mtime_ns
@@ -119,7 +119,7 @@ def test_an_abort_in_the_trial_becomes_an_error_here_and_is_remembered(unset: Pa
 
 
 def test_a_good_library_passes_the_trial(unset: Path, sionna: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library that this test run traces with, under a name that hides its version."""
+    """The library used by this test run, under a name that hides its version."""
     monkeypatch.undo()
     chosen = llvm.require().path
     monkeypatch.setenv("XDG_CACHE_HOME", str(unset.parent / "cache"))

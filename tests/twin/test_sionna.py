@@ -1,4 +1,4 @@
-"""The Sionna twin: its conventions against Sionna's own functions, and that it repeats itself."""
+"""The Sionna twin: conventions checked against Sionna's own functions, and repeatability."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CANDIDATES = np.array([[25.0, 13.0], [20.0, 4.0], [9.0, 17.5]])
 
 
 def test_swapped_roles_give_the_same_paths(sionna: Twin) -> None:
-    """Reciprocity: with the candidate as Sionna's transmitter and the receiver as its receiver, gains are the same."""
+    """Reciprocity: gains are the same with the candidate as Sionna's transmitter and the receiver as its receiver."""
     import sionna.rt as rt
 
     from locus.twin.sionna import make_scene
@@ -41,14 +41,14 @@ def test_swapped_roles_give_the_same_paths(sionna: Twin) -> None:
         assert data.sizes["path"] > 5
         partner = np.abs(np.where(valid, delay, np.inf)[:, np.newaxis] - data.delay.values).argmin(axis=0)
         found = np.abs(delay[partner] / data.delay.values - 1) < 1e-6
-        assert found.mean() > 0.9  # plain use loses a path now and then
+        assert found.mean() > 0.9  # standard use misses a path now and then
         partner, data = partner[found], data.isel(path=found)
         np.testing.assert_allclose(20 * np.log10(amplitude[partner] / np.abs(data.gain)), 0, atol=2e-3)
         np.testing.assert_allclose(np.exp(1j * (arrival[partner] - POSE.heading)), np.exp(1j * data.aoa), atol=1e-4)
 
 
 def test_array_phase_is_that_of_sionnas_array(sionna: Twin) -> None:
-    """Antenna m of the contract is antenna 7 - m of a Sionna array whose first antenna stands at the pose."""
+    """Our antenna m is antenna 7 - m of a Sionna array whose first antenna is at the pose."""
     import sionna.rt as rt
 
     from locus.twin.sionna import make_scene
@@ -61,7 +61,7 @@ def test_array_phase_is_that_of_sionnas_array(sionna: Twin) -> None:
     paths = rt.PathSolver()(scene, max_depth=1, refraction=False, samples_per_src=100_000)
     valid = paths.valid.numpy().ravel()
     real, imaginary = (part.numpy().reshape(8, -1)[:, valid] for part in paths.a)
-    gains = (real + 1j * imaginary)[::-1]  # contract order
+    gains = (real + 1j * imaginary)[::-1]  # in our order
     aoa = paths.phi_t.numpy().ravel()[valid] - POSE.heading
     assert valid.sum() >= 4
     np.testing.assert_allclose(gains / gains[0], array_response(aoa, 8).T, atol=1e-4)
@@ -113,7 +113,7 @@ def test_a_table_too_small_for_all_chains_is_refused() -> None:
 
 
 def test_coplanar_walls_carry_each_path_once(sionna: Twin, image: Twin) -> None:
-    """Two obstacles with their fronts in one plane: a chain seen on either of them is one chain."""
+    """Two obstacles with coplanar faces: a reflection on either belongs to the same chain."""
     layout = Layout(shapely.box(0, 0, 40, 20), (shapely.box(5, 10, 15, 14), shapely.box(20, 10, 30, 14)))
     candidates = layout.sample(100, np.random.default_rng(0))
     pose = Pose(18.0, 4.0, 1.0)
@@ -128,7 +128,7 @@ def test_sionna_needs_nothing_of_the_image_twin() -> None:
 
 
 def test_refraction_lets_a_wave_through_walls() -> None:
-    """Behind a box that hides the receiver, straight through its two slabs, attenuated as ITU-R P.2040 says."""
+    """Behind a box that blocks the line of sight: straight through its two slabs, attenuated as in ITU-R P.2040."""
     layout = Layout(shapely.box(0, 0, 30, 20), (shapely.box(12, 5, 16, 15),), ("concrete", "wood"))
     pose, candidate = Pose(4.0, 10.0, 0.0), [[26.0, 10.0]]
     options = TwinOptions(max_depth=2, refraction=True)
@@ -153,7 +153,7 @@ def test_refraction_lets_a_wave_through_walls() -> None:
 
 
 def test_diffraction_reaches_around_a_corner() -> None:
-    """Into the shadow of a box comes a path by way of its corner: from the corner's direction, as long as that way."""
+    """In the shadow of a box, a path arrives from the direction of its corner with the length via that corner."""
     layout = Layout(shapely.box(0, 0, 30, 20), (shapely.box(12, 5, 16, 15),))
     pose, candidate, corner = Pose(4.0, 10.0, 0.0), (20.0, 18.0), (12.0, 15.0)
     without = locus.make_twin("sionna", options=TwinOptions(max_depth=1)).trace(layout, pose, [candidate])

@@ -1,4 +1,4 @@
-"""Physics that both twins must obey, each against an answer worked out here."""
+"""Physics that both twins must obey, checked against independent formulas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RADIO = Radio()
 
 
 def slab(cosine: float, eta: complex, thickness: float, wavelength: float) -> complex:
-    """Reflection of a TE wave on a slab by its characteristic matrix: another route than the twin's closed form."""
+    """TE reflection coefficient of a slab by its characteristic matrix, unlike the twin's closed form."""
     inside = cmath.sqrt(eta - 1 + cosine**2)
     delta = 2 * math.pi * thickness / wavelength * inside
     b = 1 + 1j * cmath.tan(delta) * cosine / inside
@@ -30,12 +30,12 @@ def slab(cosine: float, eta: complex, thickness: float, wavelength: float) -> co
 
 
 def element(angle: float) -> float:
-    """Amplitude of the 38.901 element: 8 dBi, 65 degrees between its half-power points, 30 dB front to back."""
+    """Amplitude of the TR 38.901 element: 8 dBi, 65 degrees half-power beamwidth, 30 dB front-to-back ratio."""
     return 10 ** ((8 - min(12 * (math.degrees(angle) / 65) ** 2, 30)) / 20)
 
 
 def paths_of(data: xr.Dataset, order: int) -> xr.Dataset:
-    """Real paths of the first candidate with this many bounces."""
+    """Valid paths of the first candidate with this many bounces."""
     one = data.isel(candidate=0)
     return one.isel(path=np.flatnonzero(one.valid & (one.order == order)))
 
@@ -76,11 +76,13 @@ def test_one_bounce_is_the_image_and_the_slab(twin: Twin, material: str) -> None
         gain = RADIO.wavelength / (4 * math.pi * length) * element(angle)
         gain *= slab(cosine, permittivity(material, 12e9), 0.2, RADIO.wavelength)
         gain *= cmath.exp(-2j * math.pi * ((12e9 * length / SPEED_OF_LIGHT) % 1))
-        assert abs(found.gain.item() / gain - 1) < 5e-3  # single precision of Sionna's delay, times 12 GHz
+        assert (
+            abs(found.gain.item() / gain - 1) < 5e-3
+        )  # Sionna's delay is in single precision, and multiplied by 12 GHz
 
 
 def test_relative_phase_of_two_paths_follows_from_geometry(twin: Twin, square: Layout) -> None:
-    """Moving the transmitter by 5 mm, a fifth of a wavelength, turns each path by the change of its own length."""
+    """Moving the transmitter by 5 mm, a fifth of a wavelength, shifts each path's phase by the change of its length."""
     before, after = np.array([[7.0, 6.0]]), np.array([[7.005, 6.0]])
     old, new = twin.trace(square, POSE, before), twin.trace(square, POSE, after)
     turns = []
@@ -93,11 +95,11 @@ def test_relative_phase_of_two_paths_follows_from_geometry(twin: Twin, square: L
         expected = -2 * math.pi * (lengths[1] - lengths[0]) / RADIO.wavelength
         turns.append(cmath.phase(gains[1] / gains[0]))
         assert angle_between(turns[-1], expected) < 0.01
-    assert angle_between(*turns) > 0.05  # the two paths do not turn alike: 5 mm are visible
+    assert angle_between(*turns) > 0.05  # the phase shifts differ, so that 5 mm are visible
 
 
 def test_rays_bounce_at_the_angle_at_which_they_came_and_end_at_the_candidate(twin: Twin) -> None:
-    """A ray launched at a path's angle and reflected by the law of reflection must arrive after the path's delay."""
+    """A ray launched at a path's angle and reflected specularly must reach the candidate after the path's delay."""
     rng = np.random.default_rng(2)
     layout = Layout.random(rng)
     pose, candidates = Pose.random(layout, rng), layout.sample(100, rng)
@@ -168,7 +170,7 @@ def test_only_the_strongest_are_kept(twin: Twin, square: Layout) -> None:
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_depth_limits_the_number_of_bounces(twin: Twin, square: Layout, depth: int) -> None:
     data = locus.make_twin(twin.name, options=TwinOptions(max_depth=depth)).trace(square, POSE, [[7.0, 6.0]])
-    # An empty rectangle has 4 n images of order n, as the lattice of mirrored rooms shows.
+    # An empty rectangle has 4 n images of order n (lattice of mirrored rooms).
     assert int(data.valid.sum()) == 1 + sum(4 * n for n in range(1, depth + 1))
     assert int(data.order.max()) == depth
 

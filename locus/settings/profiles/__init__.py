@@ -1,4 +1,4 @@
-"""Profiles: a name and changes in, a checked configuration out. Each profile is a YAML file in this folder."""
+"""Profiles: named sets of settings, each a YAML file in this folder, plus changes from the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def profile_names() -> list[str]:
 
 
 def profiles() -> dict[str, str]:
-    """What each profile is for: the comment that its file begins with."""
+    """Purpose of each profile: the comment on the first line of its file."""
     texts = {name: _read(name).splitlines() for name in profile_names()}
     return {name: lines[0].removeprefix("# ") for name, lines in texts.items()}
 
@@ -26,7 +26,7 @@ def load_config(profile: str, changes: Mapping[str, Any] | None = None) -> Confi
     """Settings of a profile, with ``changes`` given as ``{"section.field": value}``.
 
     Raises:
-        ValueError: the profile or a key is unknown, or a value is ill-typed or out of range.
+        ValueError: the profile or a key is unknown, or a value has the wrong type or is out of range.
     """
     if profile not in profile_names():
         raise ValueError(f"Expected 'profile' in {profile_names()}, got {profile!r}")
@@ -44,12 +44,12 @@ def load_config(profile: str, changes: Mapping[str, Any] | None = None) -> Confi
 
 
 def parse_over(settings: list[str]) -> dict[str, list[Any]]:
-    """Swept settings from the command line: ``["seed=0,1"]`` becomes ``{"seed": [0, 1]}``."""
+    """Parse swept settings from the command line: ``["seed=0,1"]`` becomes ``{"seed": [0, 1]}``."""
     return parse_changes([setting.replace("=", "=[", 1) + "]" if "=" in setting else setting for setting in settings])
 
 
 def parse_changes(settings: list[str]) -> dict[str, Any]:
-    """Changes from the command line: ``["room.size=80"]`` becomes ``{"room.size": 80}``."""
+    """Parse changes from the command line: ``["room.size=80"]`` becomes ``{"room.size": 80}``."""
     changes = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
