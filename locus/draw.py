@@ -19,6 +19,8 @@ from locus.room.layout import Layout, Pose
 
 RECEIVER, TRANSMITTER = "#0050C8", "#D00000"
 """Colours of both ends of the link."""
+FLOOR = -10.0
+"""Relative log posterior [nat] that is as dark as a map gets."""
 
 
 def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:

@@ -2,10 +2,9 @@
  * Images of the receiver in chains of walls: walls and a source in, the beams that can carry a path out.
  *
  * A port of `locus/twin/image.py`. All candidates share the beams of a room and a receiver, so they are made once.
- * Walls are a Float64Array (wall, 4) of x0, y0, x1, y1 with free space on the left.
+ * Walls are a Float64Array (wall, 4) of x0, y0, x1, y1 with free space on the left. Clipping errs on the side of keeping a
+ * beam, by the slack [m^2] on cross products.
  */
-
-const SLACK = 1e-9; // [m^2], on cross products: clipping errs on the side of keeping a beam
 
 /**
  * @typedef {object} Beam
@@ -16,10 +15,10 @@ const SLACK = 1e-9; // [m^2], on cross products: clipping errs on the side of ke
 
 const cross = (ax, ay, bx, by) => ax * by - ay * bx;
 
-/** Part of [low, high] where the linear function with these values at 0 and 1 is not below -SLACK. */
-function clip([low, high], atStart, atEnd) {
-  const start = atStart + SLACK;
-  const end = atEnd + SLACK;
+/** Part of [low, high] where the linear function with these values at 0 and 1 is not below -slack. */
+function clip([low, high], atStart, atEnd, slack) {
+  const start = atStart + slack;
+  const end = atEnd + slack;
   if (start < 0 && end < 0) return [1, 0];
   if (start < 0) return [Math.max(low, start / (start - end)), high];
   if (end < 0) return [low, Math.min(high, start / (start - end))];
@@ -27,7 +26,7 @@ function clip([low, high], atStart, atEnd) {
 }
 
 /** Part of a wall, within [0, 1], that a beam lights; empty if its first number is not below the second. */
-function lit(walls, wall, beam) {
+function lit(walls, wall, beam, slack) {
   const [ux, uy, vx, vy] = walls.subarray(4 * wall, 4 * wall + 4);
   const [ix, iy] = beam.images.at(-1);
   const last = beam.chain.at(-1);
@@ -38,7 +37,7 @@ function lit(walls, wall, beam) {
   const side = (x, y) => cross(qx - px, qy - py, x - px, y - py);
   const left = (x, y) => cross(x - ix, y - iy, ax - ix, ay - iy);
   const right = (x, y) => cross(bx - ix, by - iy, x - ix, y - iy);
-  return [side, left, right].reduce((part, line) => clip(part, line(ux, uy), line(vx, vy)), [0, 1]);
+  return [side, left, right].reduce((part, line) => clip(part, line(ux, uy), line(vx, vy), slack), [0, 1]);
 }
 
 /** @returns {Beam} the beam that goes on from a wall's lit part */
@@ -55,14 +54,14 @@ function reflect(walls, wall, beam, [low, high]) {
 }
 
 /** @returns {Beam[]} chains of at most `maxDepth` walls that can carry a path; first the one without a wall */
-export function makeBeams(walls, x, y, maxDepth) {
+export function makeBeams(walls, x, y, maxDepth, slack) {
   const beams = [{ chain: [], images: [[x, y]], aperture: [] }];
   let first = 0;
   for (let depth = 0; depth < maxDepth; depth++) {
     const end = beams.length;
     for (let b = first; b < end; b++) {
       for (let wall = 0; wall < walls.length / 4; wall++) {
-        const part = lit(walls, wall, beams[b]);
+        const part = lit(walls, wall, beams[b], slack);
         if (part[0] < part[1]) beams.push(reflect(walls, wall, beams[b], part));
       }
     }
@@ -86,13 +85,13 @@ export function makeGates(walls, beams) {
 }
 
 /** Whether the point (x, y) can be seen from the image through the aperture of beam `b`, other walls aside. */
-export function inBeam(gates, b, x, y) {
+export function inBeam(gates, b, x, y, slack) {
   const g = 10 * b;
   const ix = gates[g];
   const iy = gates[g + 1];
   const tx = x - ix;
   const ty = y - iy;
-  if (tx * (gates[g + 3] - iy) - ty * (gates[g + 2] - ix) < -SLACK) return false;
-  if ((gates[g + 4] - ix) * ty - (gates[g + 5] - iy) * tx < -SLACK) return false;
+  if (tx * (gates[g + 3] - iy) - ty * (gates[g + 2] - ix) < -slack) return false;
+  if ((gates[g + 4] - ix) * ty - (gates[g + 5] - iy) * tx < -slack) return false;
   return gates[g + 8] * (y - gates[g + 7]) - gates[g + 9] * (x - gates[g + 6]) > 0;
 }

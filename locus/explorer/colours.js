@@ -15,8 +15,6 @@ export function viridis(share) {
 /** The whole map as a CSS gradient. */
 export const gradient = `linear-gradient(to right, ${anchors.map((rgb) => `rgb(${rgb})`).join(", ")})`;
 
-export const RECEIVER = "#0050c8";
-export const TRANSMITTER = "#d00000";
 /** By number of bounces: Okabe and Ito's colours, on the dark end of the map. */
 export const RAYS = ["#ffffff", "#56b4e9", "#e69f00", "#f0a0c8"];
 

@@ -1,7 +1,6 @@
 /** The page around both canvases: its elements, and the choices that they stand for. */
 
 import { RAYS, gradient } from "./colours.js";
-import { FLOOR } from "./map.js";
 import { BAYES } from "./methods.js";
 
 /** An element with attributes and children; a property that starts with "on" is a listener. */
@@ -47,11 +46,11 @@ export function buildPage(root, settings, { given }, actions) {
   const reset = given ? "Start again" : "New room";
   const button = (text, onclick) => make("button", { type: "button", onclick }, text);
 
-  const left = make("div", { class: "left" }, map, legend(ruler), says);
+  const left = make("div", { class: "left" }, map, legend(ruler, settings.constants.floor), says);
   const readouts = make(
     "dl",
     { class: "readouts" },
-    ...readout("Posterior mass within 5 m of the truth", outputs.mass),
+    ...readout(`Posterior mass within ${settings.constants.near} m of the truth`, outputs.mass),
     ...readout("Entropy", outputs.entropy),
     ...readout("MAP error", outputs.mapError),
   );
@@ -101,9 +100,9 @@ function slider(text, min, max, value, changed, show = String) {
 
 const readout = (text, output) => [make("dt", {}, text), make("dd", {}, output)];
 
-function legend(ruler) {
+function legend(ruler, floor) {
   const bar = make("span", { class: "bar", style: `background: ${gradient}`, "aria-hidden": true });
-  const scale = [`${FLOOR}`.replace("-", "−"), bar, "0 nat: log posterior, relative to the most probable place ○"];
+  const scale = [`${floor}`.replace("-", "−"), bar, "0 nat: log posterior, relative to the most probable place ○"];
   return make("div", { class: "legend" }, make("span", {}, ...scale), make("span", { class: "length" }, ruler));
 }
 

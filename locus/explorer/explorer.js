@@ -45,7 +45,7 @@ class Explorer {
   #pause;
 
   constructor(root, settings, worker, room) {
-    Object.assign(this, { root, settings, worker, result: null, world: new World(settings.room, room) });
+    Object.assign(this, { root, settings, worker, result: null, world: new World(settings, room) });
     const look = (dragging) => this.#look(dragging);
     const actions = {
       choose: () => look(false),
@@ -59,7 +59,7 @@ class Explorer {
       removeObstacle: () => this.#change(this.world.removeObstacle(), "Select an obstacle to remove it."),
     };
     this.page = buildPage(root, settings, { given: room !== null }, actions);
-    this.view = new MapView(this.page.map);
+    this.view = new MapView(this.page.map, settings.constants.floor, settings.constants.colours);
     worker.onmessage = ({ data }) => this.#receive(data);
     worker.onerror = (event) => this.#say(`The computation failed: ${event.message}`);
     worker.postMessage({ settings });
@@ -149,7 +149,7 @@ class Explorer {
     const heard = observed.length === 0 ? "hears no path" : `hears ${observed.length} path${observed.length > 1 ? "s" : ""}`;
     const hit = mapError < 0.05 ? "is the true one" : `is ${mapError.toFixed(1)} m off`;
     return (
-      `The receiver ${heard}. ${name} gives ${(100 * mass).toFixed(0)} % to the places within 5 m of the transmitter, ` +
+      `The receiver ${heard}. ${name} gives ${(100 * mass).toFixed(0)} % to the places within ${this.settings.constants.near} m of the transmitter, ` +
       `${(mass / uniformMass).toFixed(1)} times a blind guess; of ${numCandidates} places the most probable one ${hit}.`
     );
   }
@@ -178,7 +178,7 @@ class Explorer {
 
   #drawNow() {
     this.view.draw(this.world, this.result, document.activeElement === this.page.map);
-    drawStems(this.page.stems, this.result);
+    drawStems(this.page.stems, this.result, this.settings.methods.locus_dt.options.features.snr_range);
   }
 }
 

@@ -2,7 +2,6 @@
 
 import { boundsOf, contains, distanceToEdges, edgeGap, edgesOf, orient, quarterTurn, shift } from "./geometry.js";
 
-export const MIN_DISTANCE = 0.01; // [m], of a candidate to a wall and to the receiver
 const MOST_DRAWS = 10_000;
 
 /**
@@ -62,14 +61,16 @@ export function drawPoint(room, random, accept = () => true) {
  * A room as Sec. III-A describes it: a square with rectangular, L- and T-shaped obstacles.
  * @param {import("./random.js").Random} random
  * @param {Record<string, any>} settings section `room` of a run
+ * @param {{shapes_per_obstacle: number}} constants
  * @returns {Room}
  */
-export function drawRoom(random, settings) {
+export function drawRoom(random, settings, constants) {
   const { size, material, clearance } = settings;
   const outline = { corners: [[0, 0], [size, 0], [size, size], [0, size]], material };
   for (let i = 0; i < MOST_DRAWS; i++) {
     const room = { outline, obstacles: [], clearance };
-    for (let draw = 0; draw < 100 * settings.num_obstacles && room.obstacles.length < settings.num_obstacles; draw++) {
+    const mostShapes = constants.shapes_per_obstacle * settings.num_obstacles;
+    for (let draw = 0; draw < mostShapes && room.obstacles.length < settings.num_obstacles; draw++) {
       const obstacle = drawObstacle(room, random, settings);
       if (obstacle) room.obstacles.push(obstacle);
     }

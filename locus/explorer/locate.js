@@ -1,7 +1,7 @@
 /** One look at a scene: a room, a receiver and a transmitter in; a snapshot, its paths and a posterior out. */
 
 import { estimate } from "./estimator.js";
-import { MIN_DISTANCE, makeGrid, wallsOf } from "./layout.js";
+import { makeGrid, wallsOf } from "./layout.js";
 import { logPosterior } from "./methods.js";
 import { observe } from "./observation.js";
 import { copyPaths, replaceRow, takeRow } from "./paths.js";
@@ -39,7 +39,8 @@ export class Locator {
   /** @param {Scene} scene */
   locate(scene) {
     const start = performance.now();
-    const radio = makeRadio(this.#settings.radio, scene.powerChange);
+    const { constants } = this.#settings;
+    const radio = makeRadio(this.#settings.radio, constants, scene.powerChange);
     const { twin, grid, traced } = this.#prepare(scene, radio);
     const { receiver, transmitter, numPaths } = scene;
     const truth = nearest(grid.points, transmitter);
@@ -49,10 +50,10 @@ export class Locator {
     const paths = copyPaths(traced);
     replaceRow(paths, truth, twin.trace(receiver.heading, candidates.subarray(2 * truth, 2 * truth + 2)));
     const iq = observe(takeRow(paths, truth), radio, new Random(scene.seed));
-    const observed = estimate(iq, { ...this.#settings.estimator, num_paths: numPaths }, radio);
+    const observed = estimate(iq, { ...this.#settings.estimator, num_paths: numPaths }, radio, constants.fit);
     const evidence = { candidates, paths, iq, observed, pose: receiver, radio, numPaths };
-    const logs = logPosterior(this.#settings.methods, scene.method, evidence);
-    const summary = summarise(logs, candidates, transmitter);
+    const logs = logPosterior(this.#settings.methods, scene.method, evidence, constants);
+    const summary = summarise(logs, candidates, transmitter, constants.near);
     return {
       points: grid.points,
       spacing: grid.spacing,
@@ -69,12 +70,12 @@ export class Locator {
   #prepare({ room, receiver, depth, gridPoints }, radio) {
     const key = JSON.stringify([room, receiver, depth, gridPoints]);
     if (this.#libraries.get(gridPoints)?.key !== key) {
-      const { materials, twin: options } = this.#settings;
+      const { materials, constants, twin: options } = this.#settings;
       const { points, spacing } = makeGrid(room, gridPoints);
-      const far = (i) => Math.hypot(points[i] - receiver.x, points[i + 1] - receiver.y) >= MIN_DISTANCE;
+      const far = (i) => Math.hypot(points[i] - receiver.x, points[i + 1] - receiver.y) >= constants.room.min_distance;
       const grid = { points: points.filter((_, i) => far(i - (i % 2))), spacing };
       const limits = { maxDepth: depth, maxPaths: options.max_paths, wallThickness: options.wall_thickness };
-      const twin = new Twin(wallsOf(room, materials), receiver, limits, radio);
+      const twin = new Twin(wallsOf(room, materials), receiver, limits, radio, constants.twin);
       const traced = twin.trace(receiver.heading, grid.points);
       this.#libraries.set(gridPoints, { key, twin, grid, traced });
     }

@@ -1,16 +1,21 @@
 /** The map: a world and a posterior in, a picture on a canvas out, and places on it back in metres. */
 
-import { RAYS, RECEIVER, TRANSMITTER, themeOf, viridis } from "./colours.js";
+import { RAYS, themeOf, viridis } from "./colours.js";
 import { boundsOf } from "./geometry.js";
 import { indexOf } from "./world.js";
 
-export const FLOOR = -10; // relative log posterior [nat] that is as dark as it gets, as in the book's figures
 const MARGIN = 10; // [px]
 
 export class MapView {
-  /** @param {HTMLCanvasElement} canvas */
-  constructor(canvas) {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {number} floor relative log posterior [nat] that is as dark as it gets
+   * @param {{receiver: string, transmitter: string}} colours
+   */
+  constructor(canvas, floor, colours) {
     this.canvas = canvas;
+    this.floor = floor;
+    this.colours = colours;
     this.heat = document.createElement("canvas");
   }
 
@@ -51,7 +56,7 @@ export class MapView {
       context.fillStyle = theme.solid;
       context.fill();
       const isSelected = indexOf(world.selected) === i;
-      stroke(context, isSelected ? TRANSMITTER : theme.ink, isSelected ? 2.5 : 1.3);
+      stroke(context, isSelected ? this.colours.transmitter : theme.ink, isSelected ? 2.5 : 1.3);
     });
     this.#polygon(context, world.room.outline.corners);
     stroke(context, theme.ink, 1.8);
@@ -79,7 +84,7 @@ export class MapView {
     logPosterior.forEach((value, c) => {
       const column = Math.round((points[2 * c] - x0) / spacing[0]);
       const row = rows - 1 - Math.round((points[2 * c + 1] - y0) / spacing[1]);
-      image.data.set([...viridis(1 - (value - largest) / FLOOR), 255], 4 * (row * columns + column));
+      image.data.set([...viridis(1 - (value - largest) / this.floor), 255], 4 * (row * columns + column));
     });
     [this.heat.width, this.heat.height] = [columns, rows];
     this.heat.getContext("2d").putImageData(image, 0, 0);
@@ -122,13 +127,13 @@ export class MapView {
       }
     };
     context.lineCap = "round";
-    for (const [colour, width] of [["white", 6], [RECEIVER, 3]]) {
+    for (const [colour, width] of [["white", 6], [this.colours.receiver, 3]]) {
       arrow();
       stroke(context, colour, width);
     }
     context.beginPath();
     context.arc(u, v, 6.5, 0, 2 * Math.PI);
-    context.fillStyle = RECEIVER;
+    context.fillStyle = this.colours.receiver;
     context.fill();
     stroke(context, "white", 1.8);
   }
@@ -142,7 +147,7 @@ export class MapView {
     }
     context.closePath();
     stroke(context, "white", 3.5);
-    context.fillStyle = TRANSMITTER;
+    context.fillStyle = this.colours.transmitter;
     context.fill();
   }
 

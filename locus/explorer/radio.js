@@ -1,10 +1,8 @@
 /** Link budget: a run's radio settings in, the numbers that the other modules compute with out. */
 
-export const SPEED_OF_LIGHT = 299_792_458;
-const BOLTZMANN = 1.380649e-23;
-
 /**
  * @typedef {object} Radio
+ * @property {number} speedOfLight [m/s]
  * @property {number} wavelength [m]
  * @property {number} period of the pilot [s]
  * @property {number} txPower [W]
@@ -16,16 +14,18 @@ const BOLTZMANN = 1.380649e-23;
 
 /**
  * @param {Record<string, number>} settings section `radio` of a run
+ * @param {{speed_of_light: number, boltzmann: number}} constants
  * @param {number} [powerChange] transmit power beyond that of the settings [dB]
  * @returns {Radio}
  */
-export function makeRadio(settings, powerChange = 0) {
+export function makeRadio(settings, constants, powerChange = 0) {
   const noiseFigure = 10 ** (settings.noise_figure_db / 10);
   return {
-    wavelength: SPEED_OF_LIGHT / settings.carrier,
+    speedOfLight: constants.speed_of_light,
+    wavelength: constants.speed_of_light / settings.carrier,
     period: settings.num_subcarriers / settings.bandwidth,
     txPower: 10 ** ((settings.tx_power_dbm + powerChange) / 10 - 3),
-    noisePower: BOLTZMANN * settings.temperature * settings.bandwidth * noiseFigure,
+    noisePower: constants.boltzmann * settings.temperature * settings.bandwidth * noiseFigure,
     numSubcarriers: settings.num_subcarriers,
     numAntennas: settings.num_antennas,
     syncWindow: settings.sync_window,

@@ -7,9 +7,18 @@
  * band and of the array.
  */
 
-const [DAMPING, LEAST_DAMPING, MOST_DAMPING] = [1e-3, 1e-9, 1e9];
-const CONVERGED = 1e-9; // fall of the cost [noise variances] in one step, below which a fit has converged
-const ROUNDING = 1e-14; // the same, relative to the energy that the cost is the rest of
+/**
+ * @typedef {object} FitConstants
+ * @property {number} proposed share of the threshold that a peak of the matched filter must reach to be refined
+ * @property {number} bound_margin relative rounding error of a bound on the matched filter
+ * @property {number} damping of the first step
+ * @property {number} least_damping
+ * @property {number} most_damping
+ * @property {number} damping_factor by which the damping grows after a step that fails, and falls after one that does not
+ * @property {number} regular least damping, relative to the largest diagonal element
+ * @property {number} converged fall of the cost [noise variances] in one step, below which a fit has converged
+ * @property {number} rounding the same threshold, relative to the energy of the snapshot
+ */
 
 /**
  * @typedef {object} State paths under way, angles in radians a subcarrier or antenna, gains in units of the noise
@@ -23,27 +32,29 @@ const ROUNDING = 1e-14; // the same, relative to the energy that the cost is the
 /**
  * @param {{re: Float64Array, im: Float64Array}} channel (antenna, subcarrier)
  * @param {State} start
+ * @param {FitConstants} constants
  * @returns {State}
  */
-export function refine(channel, start, numAntennas, numIterations) {
+export function refine(channel, start, numAntennas, numIterations, constants) {
+  const factor = constants.damping_factor;
   let energy = 0;
   for (let i = 0; i < channel.re.length; i++) energy += channel.re[i] ** 2 + channel.im[i] ** 2;
   let state = start;
   let system = linearise(channel, numAntennas, state, energy);
-  let damping = DAMPING;
+  let { damping } = constants;
   for (let iteration = 0; iteration < numIterations; iteration++) {
-    const move = solve(system, damping);
+    const move = solve(system, damping, constants.regular);
     if (move === null) break;
     const trial = step(state, move);
     const ahead = linearise(channel, numAntennas, trial, energy);
     if (ahead.cost < system.cost) {
       const fall = system.cost - ahead.cost;
       [state, system] = [trial, ahead];
-      damping = Math.max(damping / 10, LEAST_DAMPING);
-      if (!(fall > CONVERGED + ROUNDING * energy)) break;
+      damping = Math.max(damping / factor, constants.least_damping);
+      if (!(fall > constants.converged + constants.rounding * energy)) break;
     } else {
-      damping *= 10;
-      if (damping >= MOST_DAMPING) break;
+      damping *= factor;
+      if (damping >= constants.most_damping) break;
     }
   }
   return { ...state, cost: system.cost };
@@ -196,7 +207,7 @@ function fillNormal(normal, { gainRe, gainIm }, i, j, [aa, ad, dd, ap, dp, pp]) 
 }
 
 /** Damped step by Cholesky's factorisation; null if the matrix is not positive definite. */
-function solve({ normal, right }, damping) {
+function solve({ normal, right }, damping, regular) {
   const size = right.length;
   const factor = new Float64Array(size * size);
   const move = new Float64Array(size);
@@ -205,8 +216,8 @@ function solve({ normal, right }, damping) {
   for (let i = 0; i < size; i++) {
     for (let j = 0; j <= i; j++) {
       let total = normal[i * size + j];
-      // A path without gain has no derivative by angle and delay; the floor keeps the system regular.
-      if (i === j) total += damping * normal[i * size + i] + 1e-12 * largest;
+      // A path without gain has no derivative by angle and delay.
+      if (i === j) total += damping * normal[i * size + i] + regular * largest;
       for (let k = 0; k < j; k++) total -= factor[i * size + k] * factor[j * size + k];
       if (i === j && !(total > 0)) return null;
       factor[i * size + j] = i === j ? Math.sqrt(total) : total / factor[j * size + j];

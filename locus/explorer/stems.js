@@ -3,10 +3,12 @@
 import { themeOf } from "./colours.js";
 
 const [LEFT, RIGHT, TOP, BOTTOM] = [46, 10, 8, 36]; // [px]
-const [LOW, HIGH] = [-30, 30]; // [dB], beyond which the networks see no difference
 
-/** @param {HTMLCanvasElement} canvas */
-export function drawStems(canvas, result) {
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {[number, number]} range SNRs [dB] beyond which the networks see no difference
+ */
+export function drawStems(canvas, result, [low, high]) {
   const density = window.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   [canvas.width, canvas.height] = [Math.round(width * density), Math.round(height * density)];
@@ -15,10 +17,10 @@ export function drawStems(canvas, result) {
   const theme = themeOf(canvas);
   const across = (degrees) => LEFT + ((degrees + 180) / 360) * (width - LEFT - RIGHT);
   const up = (snr) => {
-    const share = (Math.min(Math.max(snr, LOW), HIGH) - LOW) / (HIGH - LOW);
+    const share = (Math.min(Math.max(snr, low), high) - low) / (high - low);
     return height - BOTTOM - share * (height - TOP - BOTTOM);
   };
-  drawAxes(context, theme, across, up, width, height);
+  drawAxes(context, theme, across, up, [low, high], width, height);
   for (const kind of ["predicted", "observed"]) {
     for (const { aoa, snr } of result?.[kind] ?? []) {
       drawStem(context, across((aoa * 180) / Math.PI), up, snr, theme[kind], kind === "predicted");
@@ -26,7 +28,7 @@ export function drawStems(canvas, result) {
   }
 }
 
-function drawAxes(context, theme, across, up, width, height) {
+function drawAxes(context, theme, across, up, [low, high], width, height) {
   context.font = "12px system-ui, sans-serif";
   context.fillStyle = theme.ink;
   context.lineWidth = 1;
@@ -42,12 +44,12 @@ function drawAxes(context, theme, across, up, width, height) {
   context.fillText("angle of arrival", across(0), height - 15);
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (let snr = LOW; snr <= HIGH; snr += 20) {
+  for (let snr = low; snr <= high; snr += 20) {
     line(context, LEFT, up(snr), width - RIGHT, up(snr));
     context.fillText(`${snr}`.replace("-", "−"), LEFT - 5, up(snr));
   }
   context.save();
-  context.translate(8, up((LOW + HIGH) / 2));
+  context.translate(8, up((low + high) / 2));
   context.rotate(-Math.PI / 2);
   context.textAlign = "center";
   context.fillText("SNR [dB]", 0, 0);

@@ -2,16 +2,23 @@
 
 import { inBeam, makeBeams, makeGates } from "./beams.js";
 import { insertPath, makePaths } from "./paths.js";
-import { SPEED_OF_LIGHT, modulo } from "./radio.js";
+import { modulo } from "./radio.js";
 
 /** @typedef {import("./paths.js").Paths} Paths */
 /** @typedef {{x: number, y: number, heading: number}} Pose position [m] and broadside direction [rad] */
 
-const HALF_POWER_WIDTH = (65 * Math.PI) / 180;
+/**
+ * @typedef {object} TwinConstants
+ * @property {number} slack [m^2] of beams
+ * @property {number} element_gain_db [dBi] at broadside
+ * @property {number} most_loss_db how far the gain falls at most
+ * @property {number} half_power_width of an element [rad]
+ */
 
 /** Gain [dBi] of the 3GPP TR 38.901 element in the horizontal plane; azimuth in [-pi, pi). */
-export function elementGainDb(azimuth) {
-  return 8 - Math.min(12 * (azimuth / HALF_POWER_WIDTH) ** 2, 30);
+function elementGainDb(azimuth, constants) {
+  const loss = 12 * (azimuth / constants.half_power_width) ** 2;
+  return constants.element_gain_db - Math.min(loss, constants.most_loss_db);
 }
 
 /**
@@ -52,10 +59,11 @@ export class Twin {
    * @param {{x: number, y: number}} receiver
    * @param {{maxDepth: number, maxPaths: number, wallThickness: number}} options
    * @param {import("./radio.js").Radio} radio
+   * @param {TwinConstants} constants
    */
-  constructor(room, receiver, options, radio) {
-    Object.assign(this, { room, options, radio });
-    this.beams = makeBeams(room.walls, receiver.x, receiver.y, options.maxDepth);
+  constructor(room, receiver, options, radio, constants) {
+    Object.assign(this, { room, options, radio, constants });
+    this.beams = makeBeams(room.walls, receiver.x, receiver.y, options.maxDepth, constants.slack);
     this.gates = makeGates(room.walls, this.beams);
     this.points = new Float64Array(2 * (options.maxDepth + 2)); // receiver, bounces, candidate
   }
@@ -72,7 +80,7 @@ export class Twin {
     for (let row = 0; row < rows; row++) {
       this.#visit(candidates[2 * row], candidates[2 * row + 1], (beam) => {
         const { aoa, length, re, im } = this.#describe(beam, heading);
-        insertPath(paths, row, aoa, length / SPEED_OF_LIGHT, re, im, beam.chain.length);
+        insertPath(paths, row, aoa, length / this.radio.speedOfLight, re, im, beam.chain.length);
       });
     }
     return paths;
@@ -95,8 +103,9 @@ export class Twin {
   /** Call `found` for each beam that carries a path to (x, y), its points in `this.points`. */
   #visit(x, y, found) {
     const { beams, gates } = this;
+    const { slack } = this.constants;
     for (let b = 0; b < beams.length; b++) {
-      if (b > 0 && !inBeam(gates, b, x, y)) continue;
+      if (b > 0 && !inBeam(gates, b, x, y, slack)) continue;
       if (this.#traceBack(beams[b], x, y)) found(beams[b]);
     }
   }
@@ -160,7 +169,7 @@ export class Twin {
     const direction = Math.atan2(points[3] - points[1], points[2] - points[0]);
     let aoa = modulo(direction - heading + Math.PI, 2 * Math.PI) - Math.PI;
     if (aoa >= Math.PI) aoa -= 2 * Math.PI; // the remainder of a tiny negative number rounds to 2 pi
-    const amplitude = (wavelength / (4 * Math.PI * length)) * 10 ** (elementGainDb(aoa) / 20);
+    const amplitude = (wavelength / (4 * Math.PI * length)) * 10 ** (elementGainDb(aoa, this.constants) / 20);
     // The phase in whole turns first: length / wavelength is in the thousands.
     const turns = length / wavelength;
     const phase = -2 * Math.PI * (turns - Math.floor(turns));

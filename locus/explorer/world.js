@@ -12,18 +12,19 @@ const MOST_GRID_POINTS = 81;
 /** Things are named `transmitter`, `receiver`, `heading`, `obstacle 1`, `obstacle 2` and so on. */
 export class World {
   /**
-   * @param {Record<string, any>} settings section `room` of a run
+   * @param {Record<string, any>} settings what `locus.explorer` exports of a run
    * @param {import("./layout.js").Room | null} given a room to use instead of random ones
    */
   constructor(settings, given = null) {
-    this.settings = settings;
+    this.settings = settings.room;
+    this.constants = settings.constants.room;
     this.given = given;
   }
 
   /** Draw the room, unless it is given, the receiver and the transmitter. */
   reset(seed) {
     const random = new Random(seed);
-    this.room = structuredClone(this.given) ?? drawRoom(random, this.settings);
+    this.room = structuredClone(this.given) ?? drawRoom(random, this.settings, this.constants);
     const place = (accept) => {
       const point = drawPoint(this.room, random, accept);
       if (point === null) throw new RangeError("Expected a room with free space for a receiver and a transmitter");

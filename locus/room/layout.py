@@ -24,6 +24,9 @@ RECIPE = 1
 MIN_DISTANCE = 0.01
 """Least distance [m] of a candidate or the receiver to a wall, and between both: Sionna drops shorter segments."""
 
+SHAPES_PER_OBSTACLE = 100
+"""Shapes that are drawn at most for each obstacle of a room, before the room is drawn anew."""
+
 _MAX_DRAWS = 10_000
 _MAX_ROOMS = 2000
 _MAX_SHAPES = 40_000  # with the above: some seconds until a room that cannot be drawn says so
@@ -285,7 +288,7 @@ def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[tuple[Polygon
     """Obstacles that keep their distances, too few if a few hundred shapes do not do; and how many were drawn."""
     obstacles: list[Polygon] = []
     tries = 0
-    while len(obstacles) < room.num_obstacles and tries < 100 * room.num_obstacles:
+    while len(obstacles) < room.num_obstacles and tries < SHAPES_PER_OBSTACLE * room.num_obstacles:
         tries += 1
         shape = affinity.rotate(_draw_shape(rng, room), 90 * int(rng.integers(4)), origin=(0, 0))
         x0, y0, x1, y1 = shape.bounds

@@ -24,15 +24,16 @@ from locus.twin.antenna import array_response
 
 RECIPE = 1
 
+BINS, KEPT = 4096, 20.0  # of the sync offset over a period, and nats below a candidate's peak down to which they count
 _BATCH = 32, 8  # candidates that are filtered side by side, phases known or not: they should stay in the cache
 _SMOOTH = 26.0  # largest exponent whose peak the coarse bins resolve: 8 a subcarrier, 16 if phases are unknown
-_REFINED, _KEPT = 8.0, 20.0  # nats below a candidate's peak down to which bins are refined, and count at all
+_REFINED = 8.0  # nats below a candidate's peak down to which bins are refined
 _HOPELESS = 60.0  # nats below the best candidate: not integrated, its highest bin stands for it
 
 Receiver = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096) -> xr.DataArray:
+def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = BINS) -> xr.DataArray:
     """Log posterior, eq. (2), of a receiver that knows each candidate's signal up to one phase and the sync offset.
 
     A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which leaves
@@ -54,7 +55,7 @@ def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, 
 
 
 def phase_blind(
-    paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096
+    paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = BINS
 ) -> xr.DataArray:
     """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path but no path's phase.
 
@@ -262,7 +263,7 @@ def _sum_refined(coarse, coefficients, prior, coarse_prior, circle, level, coher
     top = exponent.max()
     total = 0.0
     for i in range(len(power)):
-        if exponent[i] > top - _KEPT:
+        if exponent[i] > top - KEPT:
             factor = _bessel(exponent[i]) if coherent else 1.0
             total += weight[i] * factor * math.exp(exponent[i] - top)
     return top + math.log(total)

@@ -12,9 +12,10 @@ import { makeRadio } from "../../locus/explorer/radio.js";
 import { Random } from "../../locus/explorer/random.js";
 import { Twin } from "../../locus/explorer/twin.js";
 
-const { settings, methods, scenes } = JSON.parse(readFileSync(0, "utf8"));
+const { settings, methods, scenes, wide: maxWide } = JSON.parse(readFileSync(0, "utf8"));
 const { max_paths: maxPaths, wall_thickness: wallThickness } = settings.twin;
-const radio = makeRadio(settings.radio);
+const { constants } = settings;
+const radio = makeRadio(settings.radio, constants);
 
 function columns(paths) {
   const { rows, width, aoa, delay, gainRe, gainIm, order } = paths;
@@ -26,18 +27,19 @@ function compute(scene) {
   const room = { walls: Float64Array.from(scene.walls.flat()), eta: scene.materials.map((name) => settings.materials[name]) };
   const options = { maxDepth: scene.depth, maxPaths, wallThickness };
   const candidates = Float64Array.from(scene.candidates.flat());
-  const paths = new Twin(room, scene.pose, options, radio).trace(scene.pose.heading, candidates);
-  const wide = new Twin(room, scene.pose, { ...options, maxPaths: 100 }, radio).trace(scene.pose.heading, candidates);
+  const paths = new Twin(room, scene.pose, options, radio, constants.twin).trace(scene.pose.heading, candidates);
+  const all = new Twin(room, scene.pose, { ...options, maxPaths: maxWide }, radio, constants.twin);
+  const wide = all.trace(scene.pose.heading, candidates);
   const clean = receive(takeRow(paths, scene.truth), scene.offset, scene.phase, radio);
   const iq = { re: Float64Array.from(scene.iq.re.flat()), im: Float64Array.from(scene.iq.im.flat()) };
-  const observed = estimate(iq, settings.estimator, radio);
+  const observed = estimate(iq, settings.estimator, radio, constants.fit);
   const evidence = { candidates, paths, iq, observed, pose: scene.pose, radio };
   const featuresOf = (order) => {
-    const { num_paths, features } = methods.locus_dt.options;
-    const options = { num_paths, features: { ...features, order } };
+    const trained = methods.locus_dt.options;
+    const options = { ...trained, features: { ...trained.features, order } };
     return [paths, observed].map((side) => [...makeFeatures(side, radio, options)]);
   };
-  const posterior = (name, which) => [...logPosterior(which, name, evidence)].map(Math.exp);
+  const posterior = (name, which) => [...logPosterior(which, name, evidence, constants)].map(Math.exp);
   return {
     paths: columns(wide),
     clean: { re: [...clean.re], im: [...clean.im] },
@@ -53,14 +55,14 @@ function compute(scene) {
 }
 
 function drawGrid(seed) {
-  const room = drawRoom(new Random(seed), settings.room);
+  const room = drawRoom(new Random(seed), settings.room, constants.room);
   return { room, grid: [...makeGrid(room, settings.room.grid_points).points] };
 }
 
 /** Processor time [ms] of an update in a new room, where nothing can be used again. */
 function timeUpdate(locator, seed) {
   const random = new Random(seed);
-  const room = drawRoom(random, settings.room);
+  const room = drawRoom(random, settings.room, constants.room);
   const receiver = { ...drawPoint(room, random), heading: random.uniform(-Math.PI, Math.PI) };
   const scene = { room, receiver, transmitter: drawPoint(room, random), gridPoints: settings.room.grid_points };
   const before = process.cpuUsage();
