@@ -19,6 +19,8 @@ from locus.room.layout import Layout, Pose
 
 RECEIVER, TRANSMITTER = "#0050C8", "#D00000"
 """Colours of the receiver and the transmitter."""
+FLOOR = -10.0
+"""Relative log posterior [nat] at the dark end of the colour scale of a map."""
 
 
 def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:

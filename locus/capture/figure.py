@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from locus.draw import draw_map, draw_receiver, draw_room
+from locus.draw import FLOOR, draw_map, draw_receiver, draw_room
 from locus.room.layout import Layout, Pose
 from locus.score.weight_files import TITLES
 from locus.settings import units
 
-_STYLE: dict[str, Any] = {"cmap": "viridis", "vmin": -10.0, "vmax": 0.0}  # the same for all posterior maps
+_STYLE: dict[str, Any] = {"cmap": "viridis", "vmin": FLOOR, "vmax": 0.0}  # the same for all posterior maps
 
 
 def location_figure(data: xr.Dataset, snapshot: int = 0) -> Figure:

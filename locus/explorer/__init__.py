@@ -19,19 +19,57 @@ from typing import Any
 
 from shapely import Polygon
 
+from locus import draw
 from locus.experiment.run import Run, open_run
 from locus.experiment.weights import load_scorer
-from locus.room.layout import Layout
+from locus.receiver import fit, fit_cpu
+from locus.receiver.estimator import threshold
+from locus.room.layout import MIN_DISTANCE, SHAPES_PER_OBSTACLE, Layout
 from locus.room.materials import material_names, permittivity
+from locus.score import densities, limits
 from locus.score.method import Method
 from locus.score.weight_files import METHODS, TITLES
 from locus.settings.atomic import write_text
 from locus.settings.checks import plain
-from locus.settings.config import Radio
+from locus.settings.config import BOLTZMANN, SPEED_OF_LIGHT, Config, Radio
+from locus.twin import antenna, image
 
 HOME = Path(__file__).parent
 SETTINGS = "settings.json"
 """File of the weights and settings beside the modules."""
+
+CONSTANTS: dict[str, Any] = {
+    "speed_of_light": SPEED_OF_LIGHT,
+    "boltzmann": BOLTZMANN,
+    "room": {"min_distance": MIN_DISTANCE, "shapes_per_obstacle": SHAPES_PER_OBSTACLE},
+    "twin": {
+        "slack": image.SLACK,
+        "element_gain_db": antenna.ELEMENT_GAIN_DB,
+        "most_loss_db": antenna.MOST_LOSS_DB,
+        "half_power_width": float(antenna.HALF_POWER_WIDTH),
+    },
+    "fit": {
+        "proposed": fit.PROPOSED,
+        "bound_margin": fit_cpu.BOUND_MARGIN,
+        "damping": fit_cpu.DAMPING,
+        "least_damping": fit_cpu.LEAST_DAMPING,
+        "most_damping": fit_cpu.MOST_DAMPING,
+        "damping_factor": fit_cpu.DAMPING_FACTOR,
+        "regular": fit_cpu.REGULAR,
+        "converged": fit_cpu.CONVERGED,
+        "rounding": fit_cpu.ROUNDING,
+    },
+    "density": {
+        "least_width": densities.LEAST_WIDTH,
+        "least_distance": densities.LEAST_DISTANCE,
+        "wraps": densities.WRAPS,
+    },
+    "limit": {"num_bins": limits.BINS, "kept": limits.KEPT},
+    "near": 5.0,  # [m] around the transmitter whose posterior mass a page shows
+    "floor": draw.FLOOR,
+    "colours": {"receiver": draw.RECEIVER, "transmitter": draw.TRANSMITTER},
+}
+"""What the modules share with the package beyond the settings of a run; no module has a copy of its own."""
 
 
 def export(run: Run, folder: Path) -> None:
@@ -56,15 +94,25 @@ def assets() -> list[Path]:
 
 def settings(run: Run) -> dict[str, Any]:
     """All that a page must know of a run."""
-    config = run.config
+    common = common_settings(run.config)
+    return {"run": run.name, **common, "methods": {name: describe(load_scorer(run.name, name)) for name in METHODS}}
+
+
+def common_settings(config: Config) -> dict[str, Any]:
+    """What all methods have in common: settings, what follows from them, and the constants."""
     if config.radio.num_subcarriers & (config.radio.num_subcarriers - 1):
         raise ValueError(
             f"Expected 'radio.num_subcarriers' a power of two for the explorer, got {config.radio.num_subcarriers}"
         )
-    sections = {name: plain(dataclasses.asdict(getattr(config, name))) for name in ("room", "radio", "estimator")}
-    twin = {name: getattr(config.twin, name) for name in ("max_depth", "max_paths", "wall_thickness")}
-    methods = {name: describe(load_scorer(run.name, name)) for name in METHODS}
-    return {"run": run.name, **sections, "twin": twin, "materials": permittivities(config.radio), "methods": methods}
+    estimator = plain(dataclasses.asdict(config.estimator))
+    return {
+        "room": plain(dataclasses.asdict(config.room)),
+        "radio": plain(dataclasses.asdict(config.radio)),
+        "estimator": {**estimator, "threshold": threshold(config.estimator, config.radio)},
+        "twin": {name: getattr(config.twin, name) for name in ("max_depth", "max_paths", "wall_thickness")},
+        "materials": permittivities(config.radio),
+        "constants": CONSTANTS,
+    }
 
 
 def describe(method: Method) -> dict[str, Any]:
@@ -75,7 +123,7 @@ def describe(method: Method) -> dict[str, Any]:
     }
     return {
         "title": TITLES[method.name],
-        "options": plain(dataclasses.asdict(method.options)),
+        "options": {**plain(dataclasses.asdict(method.options)), "num_features": method.options.num_features},
         "weights": weights,
     }
 

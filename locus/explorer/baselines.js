@@ -4,26 +4,41 @@
  * As in `locus/score/densities.py`; what is the same for all candidates is left out, since it does not survive normalisation.
  */
 
-import { PER_PATH } from "./features.js";
 import { linear, relu } from "./score.js";
 
-const LEAST_WIDTH = 1e-3; // of a density: 5 cm in a room of 100 m
-const WRAPS = 2; // turns to either side that are summed
+/**
+ * @typedef {object} DensityConstants
+ * @property {number} least_width of a density
+ * @property {number} least_distance from the receiver, nearer to which a polar density grows no more
+ * @property {number} wraps turns to either side that a wrapped Gaussian sums
+ */
 
+/** @typedef {(x: number, y: number) => number} Density logarithm at a place, up to a constant */
+
+/** @param {number} x */
 const softplus = (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+/** @param {number} x */
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
+/** @param {number[]} values */
 function logSumExp(values) {
   const largest = Math.max(...values);
   return largest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - largest), 0));
 }
 
-/** What the network is given: features and pose; lengths in units of half a room's side. */
-export function makeConditions(observed, pose, { size, encoding }) {
+/**
+ * What the network is given: features and pose; lengths in units of half a room's side.
+ * @param {Float64Array} observed
+ * @param {import("./twin.js").Pose} pose
+ * @param {import("./features.js").NetworkOptions} options
+ * @returns {Float64Array}
+ */
+function makeConditions(observed, pose, options) {
+  const { size, encoding, num_paths: numPaths, num_features: numFeatures } = options;
   const seen = observed.slice();
   const [cos, sin] = [Math.cos(pose.heading), Math.sin(pose.heading)];
   if (encoding === "turned") {
-    for (let i = 0; i < seen.length; i += PER_PATH) {
+    for (let i = 0; i < seen.length; i += numFeatures / numPaths) {
       [seen[i], seen[i + 1]] = [seen[i] * cos - seen[i + 1] * sin, seen[i] * sin + seen[i + 1] * cos];
     }
   }
@@ -32,20 +47,21 @@ export function makeConditions(observed, pose, { size, encoding }) {
 
 /**
  * @param {string} name gauss_cart, gauss_polar or gmm_cart
- * @param {{weights: import("./score.js").Weights, options: {size: number, encoding: string}}} method
+ * @param {import("./methods.js").Method} method
  * @param {Float64Array} candidates (candidate, 2) [m]
  * @param {Float64Array} observed features of the observation
  * @param {import("./twin.js").Pose} pose
+ * @param {DensityConstants} constants
  * @returns {Float64Array} scores (candidate)
  */
-export function scoreDensity(name, { weights, options }, candidates, observed, pose) {
+export function scoreDensity(name, { weights, options }, candidates, observed, pose, constants) {
   let values = makeConditions(observed, pose, options);
   const [px, py] = values.slice(-4);
   values = relu(linear(weights["network.0.weight"], weights["network.0.bias"], values));
   values = relu(linear(weights["network.2.weight"], weights["network.2.bias"], values));
   const outputs = linear(weights["network.4.weight"], weights["network.4.bias"], values);
   const turned = options.encoding === "turned";
-  const density = { gauss_cart: gaussCart, gauss_polar: gaussPolar, gmm_cart: gmmCart }[name](outputs, turned, pose);
+  const density = DENSITIES[name](outputs, constants, turned, pose);
   const scores = new Float64Array(candidates.length / 2);
   for (let c = 0; c < scores.length; c++) {
     const x = (2 * candidates[2 * c]) / options.size - 1;
@@ -56,18 +72,33 @@ export function scoreDensity(name, { weights, options }, candidates, observed, p
   return scores;
 }
 
-const gaussCart = (outputs) => gaussian(outputs);
+/**
+ * @param {Float64Array} outputs
+ * @param {DensityConstants} constants
+ * @returns {Density}
+ */
+const gaussCart = (outputs, constants) => gaussian(outputs, constants.least_width);
 
-function gmmCart(outputs) {
-  const parts = [0, 1, 2].map((i) => outputs.slice(6 * i, 6 * i + 6));
-  const densities = parts.map((part) => gaussian(part.slice(1)));
+/**
+ * @param {Float64Array} outputs
+ * @param {DensityConstants} constants
+ * @returns {Density}
+ */
+function gmmCart(outputs, constants) {
+  const parts = Array.from({ length: outputs.length / 6 }, (_, i) => outputs.slice(6 * i, 6 * i + 6));
+  const densities = parts.map((part) => gaussian(part.slice(1), constants.least_width));
   return (x, y) => logSumExp(densities.map((density, i) => parts[i][0] + density(x, y)));
 }
 
-/** Log density of a Gaussian: mean, then the Cholesky factor of its covariance, diagonal first. */
-function gaussian([meanX, meanY, rawFirst, rawSecond, below]) {
-  const first = softplus(rawFirst) + LEAST_WIDTH;
-  const second = softplus(rawSecond) + LEAST_WIDTH;
+/**
+ * Log density of a Gaussian: mean, then the Cholesky factor of its covariance, diagonal first.
+ * @param {Float64Array} outputs
+ * @param {number} leastWidth
+ * @returns {Density}
+ */
+function gaussian([meanX, meanY, rawFirst, rawSecond, below], leastWidth) {
+  const first = softplus(rawFirst) + leastWidth;
+  const second = softplus(rawSecond) + leastWidth;
   const constant = Math.log(first) + Math.log(second);
   return (x, y) => {
     const u = (x - meanX) / first;
@@ -76,19 +107,30 @@ function gaussian([meanX, meanY, rawFirst, rawSecond, below]) {
   };
 }
 
-/** A Gaussian of distance and a wrapped one of direction, whose mean is linear in the distance. */
-function gaussPolar([rawMean, rawWidth, cosine, sine, slope, rawSpread], turned, pose) {
+/**
+ * A Gaussian of distance and a wrapped one of direction, whose mean is linear in the distance.
+ * @param {Float64Array} outputs
+ * @param {DensityConstants} constants
+ * @param {boolean} turned
+ * @param {import("./twin.js").Pose} pose
+ * @returns {Density}
+ */
+function gaussPolar([rawMean, rawWidth, cosine, sine, slope, rawSpread], constants, turned, pose) {
+  const { least_width: leastWidth, least_distance: leastDistance, wraps: most } = constants;
   const mean = softplus(rawMean);
-  const width = softplus(rawWidth) + LEAST_WIDTH;
+  const width = softplus(rawWidth) + leastWidth;
   const middle = Math.atan2(sine, cosine) + (turned ? 0 : pose.heading);
-  const spread = Math.PI * sigmoid(rawSpread) + LEAST_WIDTH;
+  const spread = Math.PI * sigmoid(rawSpread) + leastWidth;
   return (x, y) => {
-    const distance = Math.max(Math.hypot(x, y), 1e-6);
+    const distance = Math.max(Math.hypot(x, y), leastDistance);
     const standard = (distance - mean) / width;
     let turn = Math.atan2(y, x) - middle - slope * standard;
     turn -= 2 * Math.PI * Math.round(turn / (2 * Math.PI));
     const wraps = [];
-    for (let k = -WRAPS; k <= WRAPS; k++) wraps.push(-0.5 * ((turn + 2 * Math.PI * k) / spread) ** 2);
+    for (let k = -most; k <= most; k++) wraps.push(-0.5 * ((turn + 2 * Math.PI * k) / spread) ** 2);
     return -0.5 * standard ** 2 + logSumExp(wraps) - Math.log(distance);
   };
 }
+
+/** @type {Record<string, typeof gaussPolar>} */
+const DENSITIES = { gauss_cart: gaussCart, gauss_polar: gaussPolar, gmm_cart: gmmCart };

@@ -6,43 +6,43 @@ import { insertPath, makePaths } from "./paths.js";
 import { modulo } from "./radio.js";
 import { refine } from "./refine.js";
 
+/** @typedef {import("./observation.js").Complex} Complex */
+/** @typedef {import("./refine.js").Columns} Columns */
+
 /**
  * @typedef {object} EstimatorOptions
  * @property {number} num_paths
- * @property {number} false_alarm
+ * @property {number} threshold SNR per sample [1] that the strongest path in pure noise exceeds with the false-alarm rate
  * @property {number} num_iterations
  * @property {number} angle_padding
  * @property {number} delay_padding
  */
 
 /**
- * SNR per sample [1] that the strongest path in pure noise exceeds with the false-alarm rate.
- * @param {EstimatorOptions} options
- * @param {import("./radio.js").Radio} radio
+ * @typedef {object} FitConstants
+ * @property {number} proposed share of the threshold that a peak of the matched filter must reach to be refined
+ * @property {number} bound_margin relative rounding error of a bound on the matched filter
+ * @property {number} damping of the first step
+ * @property {number} least_damping
+ * @property {number} most_damping
+ * @property {number} damping_factor by which the damping grows after a step that fails, and falls after one that does not
+ * @property {number} regular least damping, relative to the largest diagonal element
+ * @property {number} converged fall of the cost [noise variances] in one step, below which a fit has converged
+ * @property {number} rounding the same threshold, relative to the energy of the snapshot
  */
-export function threshold(options, { numSubcarriers: n, numAntennas: m }) {
-  const cells = (Math.PI / 3) * Math.sqrt((n * n - 1) * Math.max(m * m - 1, 1));
-  const wanted = -Math.log1p(-options.false_alarm);
-  let [low, high] = [1.5, 100]; // the formula falls from x = 3/2 on
-  for (let i = 0; i < 100; i++) {
-    const middle = (low + high) / 2;
-    if (cells * (middle - 0.5) * Math.exp(-middle) > wanted) low = middle;
-    else high = middle;
-  }
-  return low / (n * m);
-}
 
 /**
  * Estimated multipath of one snapshot.
- * @param {import("./observation.js").Complex} iq
+ * @param {Complex} iq
  * @param {EstimatorOptions} options
  * @param {import("./radio.js").Radio} radio
+ * @param {FitConstants} constants
  * @returns {import("./paths.js").Paths} one row; angles in [-pi/2, pi/2], delays in [0, period)
  */
-export function estimate(iq, options, radio) {
+export function estimate(iq, options, radio, constants) {
   const { numSubcarriers: n, numAntennas: m } = radio;
-  const level = threshold(options, radio) * n * m;
-  const { delay, angle, gainRe, gainIm } = fit(despread(iq, radio), options, level, n, m);
+  const level = options.threshold * n * m;
+  const { delay, angle, gainRe, gainIm } = fit(despread(iq, radio), options, level, n, m, constants);
   const scale = Math.sqrt(radio.noisePower / radio.txPower);
   const paths = makePaths(1, options.num_paths);
   for (let i = 0; i < delay.length; i++) {
@@ -56,21 +56,34 @@ export function estimate(iq, options, radio) {
   return paths;
 }
 
-/** Add paths one at a time, refining all, until a new one explains less than `level`. */
-function fit(channel, options, level, n, m) {
+/**
+ * Add paths one at a time, refining all, until a new one explains less than `level`.
+ * @param {Complex} channel
+ * @param {EstimatorOptions} options
+ * @param {number} level
+ * @param {number} n subcarriers
+ * @param {number} m antennas
+ * @param {FitConstants} constants
+ */
+function fit(channel, options, level, n, m, constants) {
   // The grid may miss the top of a peak by this much.
   const miss = sinc(0.5 / options.angle_padding) * sinc(0.5 / options.delay_padding);
-  const proposal = 0.95 * level * miss ** 2;
+  const proposal = constants.proposed * level * miss ** 2;
   const none = new Float64Array(0);
   let energy = 0;
   for (let i = 0; i < channel.re.length; i++) energy += channel.re[i] ** 2 + channel.im[i] ** 2;
+  /** @type {import("./refine.js").State} */
   let state = { delay: none, angle: none, gainRe: none, gainIm: none, cost: energy };
   while (state.delay.length < options.num_paths) {
-    const peak = propose(residual(channel, state, n, m), options, n, m);
+    const peak = propose(residual(channel, state, n, m), options, n, m, constants.bound_margin);
     if (peak.height < proposal) break;
-    const start = { cost: state.cost };
-    for (const name of ["delay", "angle", "gainRe", "gainIm"]) start[name] = Float64Array.of(...state[name], peak[name]);
-    const grown = refine(channel, start, m, options.num_iterations);
+    const start = {
+      delay: Float64Array.of(...state.delay, peak.delay),
+      angle: Float64Array.of(...state.angle, peak.angle),
+      gainRe: Float64Array.of(...state.gainRe, peak.gainRe),
+      gainIm: Float64Array.of(...state.gainIm, peak.gainIm),
+    };
+    const grown = refine(channel, start, m, options.num_iterations, constants);
     // Two paths in one resolution cell can cancel and grow without bound on noise alone: they must explain more.
     if (!(state.cost - grown.cost >= level * (isCrowded(grown, n, m) ? 2 : 1))) break;
     state = grown;
@@ -78,10 +91,17 @@ function fit(channel, options, level, n, m) {
   return state;
 }
 
+/** @param {number} x */
 const sinc = (x) => Math.sin(Math.PI * x) / (Math.PI * x);
 
-/** Whether two paths are closer than half a resolution cell, in delay and in angle. */
+/**
+ * Whether two paths are closer than half a resolution cell, in delay and in angle.
+ * @param {Columns} state
+ * @param {number} n
+ * @param {number} m
+ */
 function isCrowded({ delay, angle }, n, m) {
+  /** @type {(a: number, b: number, length: number) => boolean} */
   const close = (a, b, length) => Math.abs(modulo(a - b + Math.PI, 2 * Math.PI) - Math.PI) < Math.PI / length;
   for (let i = 0; i < delay.length; i++) {
     for (let j = i + 1; j < delay.length; j++) {
@@ -91,7 +111,14 @@ function isCrowded({ delay, angle }, n, m) {
   return false;
 }
 
-/** The channel less the paths found so far. */
+/**
+ * The channel less the paths found so far.
+ * @param {Complex} channel
+ * @param {Columns} state
+ * @param {number} n
+ * @param {number} m
+ * @returns {Complex}
+ */
 function residual(channel, { delay, angle, gainRe, gainIm }, n, m) {
   const [re, im] = [channel.re.slice(), channel.im.slice()];
   for (let p = 0; p < delay.length; p++) {
@@ -107,8 +134,15 @@ function residual(channel, { delay, angle, gainRe, gainIm }, n, m) {
   return { re, im };
 }
 
-/** Highest point of a zero-padded matched filter: its delay, angle, gain and height. */
-function propose({ re, im }, options, n, m) {
+/**
+ * Highest point of a zero-padded matched filter: its delay, angle, gain and height.
+ * @param {Complex} left
+ * @param {EstimatorOptions} options
+ * @param {number} n
+ * @param {number} m
+ * @param {number} margin
+ */
+function propose({ re, im }, options, n, m, margin) {
   const [rows, columns] = [n * options.delay_padding, m * options.angle_padding];
   const filtered = Array.from({ length: m }, (_, a) => {
     const [x, y] = [new Float64Array(rows), new Float64Array(rows)];
@@ -117,7 +151,7 @@ function propose({ re, im }, options, n, m) {
     fft(x, y, true);
     return { re: x, im: y };
   });
-  const { index, value, height } = highestPoint(filtered, rows, columns);
+  const { index, value, height } = highestPoint(filtered, rows, columns, margin);
   const delay = ((2 * Math.PI) / rows) * Math.floor(index / columns);
   const angle = ((2 * Math.PI) / columns) * (index % columns);
   const corner = (delay * (n - 1) + angle * (m - 1)) / 2; // the filter counts subcarriers and antennas from 0
@@ -126,8 +160,14 @@ function propose({ re, im }, options, n, m) {
   return { delay, angle, gainRe, gainIm, height: height / (n * m) };
 }
 
-/** Index, value and power of the highest point over delay and angle; of equals the first. */
-function highestPoint(antennas, rows, columns) {
+/**
+ * Index, value and power of the highest point over delay and angle; of equals the first.
+ * @param {Complex[]} antennas
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} margin
+ */
+function highestPoint(antennas, rows, columns, margin) {
   const m = antennas.length;
   const turns = Array.from({ length: columns }, (_, c) => (2 * Math.PI * c) / columns);
   const [cos, sin] = [turns.map(Math.cos), turns.map(Math.sin)];
@@ -135,7 +175,7 @@ function highestPoint(antennas, rows, columns) {
   for (let r = 0; r < rows; r++) {
     let bound = 0; // no column of a row can exceed it (Cauchy and Schwarz): most rows need not be summed
     for (let a = 0; a < m; a++) bound += antennas[a].re[r] ** 2 + antennas[a].im[r] ** 2;
-    if (bound * m * (1 + 1e-12) < height) continue;
+    if (bound * m * (1 + margin) < height) continue;
     for (let c = 0; c < columns; c++) {
       let x = 0, y = 0;
       for (let a = 0; a < m; a++) {

@@ -2,20 +2,27 @@
 
 import { snrDb } from "./radio.js";
 
-export const PER_PATH = 3;
+/**
+ * @typedef {object} NetworkOptions what a trained network must know to be used
+ * @property {number} num_paths
+ * @property {number} num_features numbers of all paths of a side
+ * @property {{snr_range: [number, number], order: string}} features
+ * @property {number} size side of the rooms trained on [m]
+ * @property {string} encoding
+ */
 
 /**
  * Cosine and sine of the angle and the scaled SNR of the strongest paths; a missing path is three zeros.
  * @param {import("./paths.js").Paths} paths
  * @param {import("./radio.js").Radio} radio
- * @param {{num_paths: number, features: {snr_range: [number, number], order: string}}} options of the network
+ * @param {NetworkOptions} options
  * @param {number} [used] strongest paths that are used, all by default; the network sees the others as missing
- * @returns {Float64Array} (row, 3 x numPaths)
+ * @returns {Float64Array} (row, feature)
  */
 export function makeFeatures(paths, radio, options, used = options.num_paths) {
-  const { num_paths: numPaths, features } = options;
+  const { num_paths: numPaths, num_features: numFeatures, features } = options;
   const [low, high] = features.snr_range;
-  const numbers = new Float64Array(paths.rows * numPaths * PER_PATH);
+  const numbers = new Float64Array(paths.rows * numFeatures);
   for (let row = 0; row < paths.rows; row++) {
     const kept = [];
     for (let p = 0; p < Math.min(numPaths, used, paths.width); p++) {
@@ -25,7 +32,7 @@ export function makeFeatures(paths, radio, options, used = options.num_paths) {
     if (features.order === "angle") kept.sort((a, b) => Math.sin(paths.aoa[a]) - Math.sin(paths.aoa[b]));
     kept.forEach((i, p) => {
       const snr = snrDb(paths.gainRe[i] ** 2 + paths.gainIm[i] ** 2, radio);
-      const at = (row * numPaths + p) * PER_PATH;
+      const at = row * numFeatures + (p * numFeatures) / numPaths;
       numbers[at] = Math.cos(paths.aoa[i]);
       numbers[at + 1] = Math.sin(paths.aoa[i]);
       numbers[at + 2] = (Math.min(Math.max(snr, low), high) - low) / (high - low);

@@ -8,21 +8,25 @@
 import { fft } from "./fft.js";
 import { normalise } from "./score.js";
 
-const NUM_BINS = 4096;
-const KEPT = 40; // nats below the highest bin down to which bins count
+/**
+ * @typedef {object} LimitConstants
+ * @property {number} num_bins of the sync offset over the pilot's period
+ * @property {number} kept nats below a candidate's peak down to which bins count
+ */
 
 /**
  * @param {import("./paths.js").Paths} paths of all candidates
  * @param {import("./observation.js").Complex} channel of the snapshot, noise of unit variance
  * @param {import("./radio.js").Radio} radio
+ * @param {LimitConstants} constants
  * @returns {Float64Array} log posterior (candidate); -Infinity without a path
  */
-export function bayes(paths, channel, radio) {
-  const prior = foldedPrior(radio);
+export function bayes(paths, channel, radio, { num_bins: numBins, kept }) {
+  const prior = foldedPrior(radio, numBins);
   const scores = new Float64Array(paths.rows);
   const length = radio.numSubcarriers;
   const signal = { re: new Float64Array(channel.re.length), im: new Float64Array(channel.re.length) };
-  const [re, im] = [new Float64Array(NUM_BINS), new Float64Array(NUM_BINS)];
+  const [re, im] = [new Float64Array(numBins), new Float64Array(numBins)];
   for (let row = 0; row < paths.rows; row++) {
     if (paths.order[row * paths.width] < 0) {
       scores[row] = -Infinity;
@@ -37,12 +41,18 @@ export function bayes(paths, channel, radio) {
       im[k] += signal.re[i] * channel.im[i] - signal.im[i] * channel.re[i];
     }
     fft(re, im);
-    scores[row] = logIntegral(re, im, prior) - energy;
+    scores[row] = logIntegral(re, im, prior, kept) - energy;
   }
   return normalise(scores);
 }
 
-/** What a candidate sends to each antenna and subcarrier, in units of the noise; returns its energy. */
+/**
+ * What a candidate sends to each antenna and subcarrier, in units of the noise; returns its energy.
+ * @param {import("./observation.js").Complex} signal
+ * @param {import("./paths.js").Paths} paths
+ * @param {number} row
+ * @param {import("./radio.js").Radio} radio
+ */
 function fillSignal(signal, paths, row, radio) {
   const { numSubcarriers: length, numAntennas } = radio;
   const scale = Math.sqrt(radio.txPower / radio.noisePower);
@@ -70,14 +80,20 @@ function fillSignal(signal, paths, row, radio) {
   return energy;
 }
 
-/** Logarithm of the mean of I0(2 |z|) over the bins, weighted with the prior. */
-function logIntegral(re, im, prior) {
+/**
+ * Logarithm of the mean of I0(2 |z|) over the bins, weighted with the prior.
+ * @param {Float64Array} re
+ * @param {Float64Array} im
+ * @param {Float64Array} prior
+ * @param {number} kept
+ */
+function logIntegral(re, im, prior, kept) {
   let top = 0;
-  for (let b = 0; b < NUM_BINS; b++) if (prior[b] > 0) top = Math.max(top, re[b] * re[b] + im[b] * im[b]);
+  for (let b = 0; b < prior.length; b++) if (prior[b] > 0) top = Math.max(top, re[b] * re[b] + im[b] * im[b]);
   const peak = 2 * Math.sqrt(top);
-  const least = Math.max(peak - KEPT, 0) ** 2 / 4;
+  const least = Math.max(peak - kept, 0) ** 2 / 4;
   let total = 0;
-  for (let b = 0; b < NUM_BINS; b++) {
+  for (let b = 0; b < prior.length; b++) {
     const power = re[b] * re[b] + im[b] * im[b];
     if (power < least || prior[b] === 0) continue;
     const x = 2 * Math.sqrt(power);
@@ -86,7 +102,10 @@ function logIntegral(re, im, prior) {
   return peak + Math.log(total);
 }
 
-/** exp(-x) I0(x) after Abramowitz and Stegun 9.8.1 and 9.8.2: to 2e-7, whatever the size of x. */
+/**
+ * exp(-x) I0(x) after Abramowitz and Stegun 9.8.1 and 9.8.2: to 2e-7, whatever the size of x.
+ * @param {number} x
+ */
 function besselI0e(x) {
   if (x < 3.75) {
     const t = (x / 3.75) ** 2;
@@ -98,15 +117,20 @@ function besselI0e(x) {
   return (0.39894228 + t * (0.01328592 + t * (0.00225319 + t * (-0.00157565 + t * series)))) / Math.sqrt(x);
 }
 
-/** Probability that the sync offset, modulo the pilot's period, is nearest to each bin; bin 0 is at offset 0. */
-function foldedPrior(radio) {
-  const mass = new Float64Array(NUM_BINS);
+/**
+ * Probability that the sync offset, modulo the pilot's period, is nearest to each bin; bin 0 is at offset 0.
+ * @param {import("./radio.js").Radio} radio
+ * @param {number} numBins
+ */
+function foldedPrior(radio, numBins) {
+  const mass = new Float64Array(numBins);
   if (radio.syncWindow === 0) return mass.fill(1, 0, 1);
   const window = radio.syncWindow / radio.period;
+  /** @param {number} edge */
   const below = (edge) => (Math.floor(window) * edge + Math.min(edge, window % 1)) / window;
-  for (let b = 0; b < NUM_BINS; b++) {
-    mass[b] = below((b + 0.5) / NUM_BINS) - below(Math.max(b - 0.5, 0) / NUM_BINS);
+  for (let b = 0; b < numBins; b++) {
+    mass[b] = below((b + 0.5) / numBins) - below(Math.max(b - 0.5, 0) / numBins);
   }
-  mass[0] += below(1) - below(1 - 0.5 / NUM_BINS); // bin 0 reaches around the end of the period
+  mass[0] += below(1) - below(1 - 0.5 / numBins); // bin 0 reaches around the end of the period
   return mass;
 }

@@ -8,6 +8,8 @@ import { embed, normalise, scorePairs } from "./score.js";
 
 export const BAYES = "bayes";
 
+/** @typedef {{title: string, options: import("./features.js").NetworkOptions, weights: import("./score.js").Weights}} Method */
+
 /**
  * @typedef {object} Evidence
  * @property {Float64Array} candidates (candidate, 2) [m]
@@ -20,20 +22,21 @@ export const BAYES = "bayes";
  */
 
 /**
- * @param {Record<string, object>} methods trained methods by name, as the run's weights hold them
+ * @param {Record<string, Method>} methods trained methods by name, as the run's weights hold them
  * @param {string} name one of them, or `bayes`
  * @param {Evidence} evidence
+ * @param {{density: import("./baselines.js").DensityConstants, limit: import("./limit.js").LimitConstants}} constants
  * @returns {Float64Array} log posterior (candidate)
  */
-export function logPosterior(methods, name, evidence) {
+export function logPosterior(methods, name, evidence, constants) {
   const { candidates, paths, iq, observed, pose, radio, numPaths } = evidence;
-  if (name === BAYES) return bayes(paths, despread(iq, radio), radio);
+  if (name === BAYES) return bayes(paths, despread(iq, radio), radio, constants.limit);
   if (!(name in methods)) {
     throw new RangeError(`Expected 'method' in ${[...Object.keys(methods), BAYES]}, got ${name}`);
   }
   const method = methods[name];
   const seen = makeFeatures(observed, radio, method.options, numPaths);
-  if (name !== "locus_dt") return normalise(scoreDensity(name, method, candidates, seen, pose));
+  if (name !== "locus_dt") return normalise(scoreDensity(name, method, candidates, seen, pose, constants.density));
   const embedded = embed(method.weights, makeFeatures(paths, radio, method.options, numPaths));
   return normalise(scorePairs(method.weights, embedded, seen));
 }

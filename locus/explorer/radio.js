@@ -1,10 +1,20 @@
 /** Link budget: a run's radio settings in, the numbers that the other modules compute with out. */
 
-export const SPEED_OF_LIGHT = 299_792_458;
-const BOLTZMANN = 1.380649e-23;
+/**
+ * @typedef {object} RadioSettings section `radio` of a run
+ * @property {number} carrier [Hz]
+ * @property {number} bandwidth [Hz]
+ * @property {number} tx_power_dbm
+ * @property {number} noise_figure_db
+ * @property {number} temperature [K]
+ * @property {number} num_antennas
+ * @property {number} num_subcarriers
+ * @property {number} sync_window [s]
+ */
 
 /**
  * @typedef {object} Radio
+ * @property {number} speedOfLight [m/s]
  * @property {number} wavelength [m]
  * @property {number} period of the pilot [s]
  * @property {number} txPower [W]
@@ -15,29 +25,39 @@ const BOLTZMANN = 1.380649e-23;
  */
 
 /**
- * @param {Record<string, number>} settings section `radio` of a run
+ * @param {RadioSettings} settings
+ * @param {{speed_of_light: number, boltzmann: number}} constants
  * @param {number} [powerChange] transmit power beyond that of the settings [dB]
  * @returns {Radio}
  */
-export function makeRadio(settings, powerChange = 0) {
+export function makeRadio(settings, constants, powerChange = 0) {
   const noiseFigure = 10 ** (settings.noise_figure_db / 10);
   return {
-    wavelength: SPEED_OF_LIGHT / settings.carrier,
+    speedOfLight: constants.speed_of_light,
+    wavelength: constants.speed_of_light / settings.carrier,
     period: settings.num_subcarriers / settings.bandwidth,
     txPower: 10 ** ((settings.tx_power_dbm + powerChange) / 10 - 3),
-    noisePower: BOLTZMANN * settings.temperature * settings.bandwidth * noiseFigure,
+    noisePower: constants.boltzmann * settings.temperature * settings.bandwidth * noiseFigure,
     numSubcarriers: settings.num_subcarriers,
     numAntennas: settings.num_antennas,
     syncWindow: settings.sync_window,
   };
 }
 
-/** SNR per sample and antenna [dB] of a path gain's squared magnitude; -Infinity without gain. */
+/**
+ * SNR per sample and antenna [dB] of a path gain's squared magnitude; -Infinity without gain.
+ * @param {number} power
+ * @param {Radio} radio
+ */
 export function snrDb(power, radio) {
   return 10 * Math.log10((power * radio.txPower) / radio.noisePower);
 }
 
-/** Remainder that is never negative, as Python's. */
+/**
+ * Remainder that is never negative, as Python's.
+ * @param {number} value
+ * @param {number} period
+ */
 export function modulo(value, period) {
   const rest = value % period;
   return rest < 0 ? rest + period : rest;

@@ -1,32 +1,42 @@
 /** The paths as stems: observed and predicted angles and SNRs in, a picture on a canvas out. */
 
+import { resize } from "./canvas.js";
 import { themeOf } from "./colours.js";
 
 const [LEFT, RIGHT, TOP, BOTTOM] = [46, 10, 8, 36]; // [px]
-const [LOW, HIGH] = [-30, 30]; // [dB], beyond which the networks see no difference
 
-/** @param {HTMLCanvasElement} canvas */
-export function drawStems(canvas, result) {
-  const density = window.devicePixelRatio || 1;
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {import("./locate.js").Look | null} result
+ * @param {[number, number]} range SNRs [dB] beyond which the networks see no difference
+ */
+export function drawStems(canvas, result, [low, high]) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  [canvas.width, canvas.height] = [Math.round(width * density), Math.round(height * density)];
-  const context = canvas.getContext("2d");
-  context.setTransform(density, 0, 0, density, 0, 0);
+  const context = resize(canvas, width, height);
   const theme = themeOf(canvas);
-  const across = (degrees) => LEFT + ((degrees + 180) / 360) * (width - LEFT - RIGHT);
-  const up = (snr) => {
-    const share = (Math.min(Math.max(snr, LOW), HIGH) - LOW) / (HIGH - LOW);
+  const across = (/** @type {number} */ degrees) => LEFT + ((degrees + 180) / 360) * (width - LEFT - RIGHT);
+  const up = (/** @type {number} */ snr) => {
+    const share = (Math.min(Math.max(snr, low), high) - low) / (high - low);
     return height - BOTTOM - share * (height - TOP - BOTTOM);
   };
-  drawAxes(context, theme, across, up, width, height);
-  for (const kind of ["predicted", "observed"]) {
+  drawAxes(context, theme, across, up, [low, high], width, height);
+  for (const kind of /** @type {const} */ (["predicted", "observed"])) {
     for (const { aoa, snr } of result?.[kind] ?? []) {
       drawStem(context, across((aoa * 180) / Math.PI), up, snr, theme[kind], kind === "predicted");
     }
   }
 }
 
-function drawAxes(context, theme, across, up, width, height) {
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./colours.js").Theme} theme
+ * @param {(degrees: number) => number} across
+ * @param {(snr: number) => number} up
+ * @param {[number, number]} range
+ * @param {number} width
+ * @param {number} height
+ */
+function drawAxes(context, theme, across, up, [low, high], width, height) {
   context.font = "12px system-ui, sans-serif";
   context.fillStyle = theme.ink;
   context.lineWidth = 1;
@@ -35,25 +45,33 @@ function drawAxes(context, theme, across, up, width, height) {
   context.textBaseline = "top";
   for (let degrees = -180; degrees <= 180; degrees += 90) {
     line(context, across(degrees), TOP, across(degrees), height - BOTTOM);
-    context.textAlign = { "-180": "left", 180: "right" }[degrees] ?? "center";
+    context.textAlign = degrees === -180 ? "left" : degrees === 180 ? "right" : "center";
     context.fillText(`${degrees}°`.replace("-", "−"), across(degrees), height - BOTTOM + 4);
   }
   context.textAlign = "center";
   context.fillText("angle of arrival", across(0), height - 15);
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (let snr = LOW; snr <= HIGH; snr += 20) {
+  for (let snr = low; snr <= high; snr += 20) {
     line(context, LEFT, up(snr), width - RIGHT, up(snr));
     context.fillText(`${snr}`.replace("-", "−"), LEFT - 5, up(snr));
   }
   context.save();
-  context.translate(8, up((LOW + HIGH) / 2));
+  context.translate(8, up((low + high) / 2));
   context.rotate(-Math.PI / 2);
   context.textAlign = "center";
   context.fillText("SNR [dB]", 0, 0);
   context.restore();
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {(snr: number) => number} up
+ * @param {number} snr
+ * @param {string} colour
+ * @param {boolean} predicted
+ */
 function drawStem(context, x, up, snr, colour, predicted) {
   context.strokeStyle = colour;
   context.fillStyle = colour;
@@ -69,6 +87,13 @@ function drawStem(context, x, up, snr, colour, predicted) {
   } else context.fill();
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x0
+ * @param {number} y0
+ * @param {number} x1
+ * @param {number} y1
+ */
 function line(context, x0, y0, x1, y1) {
   context.beginPath();
   context.moveTo(x0, y0);

@@ -1,19 +1,18 @@
 /** Read-outs: a log posterior over candidates and the true place in, what a person wants to know of it out. */
 
-export const NEAR = 5; // [m]
-
 /**
  * @param {Float64Array} logs log posterior (candidate)
  * @param {Float64Array} candidates (candidate, 2) [m]
  * @param {{x: number, y: number}} truth
+ * @param {number} near distance [m] from the truth within which mass is counted
  */
-export function summarise(logs, candidates, truth) {
+export function summarise(logs, candidates, truth, near) {
   let [mass, numNear, entropy, best] = [0, 0, 0, 0];
   for (let c = 0; c < logs.length; c++) {
     const probability = Math.exp(logs[c]);
     if (probability > 0) entropy -= probability * logs[c];
     if (logs[c] > logs[best]) best = c;
-    if (Math.hypot(candidates[2 * c] - truth.x, candidates[2 * c + 1] - truth.y) <= NEAR) {
+    if (Math.hypot(candidates[2 * c] - truth.x, candidates[2 * c + 1] - truth.y) <= near) {
       mass += probability;
       numNear++;
     }

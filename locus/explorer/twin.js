@@ -2,42 +2,62 @@
 
 import { inBeam, makeBeams, makeGates } from "./beams.js";
 import { insertPath, makePaths } from "./paths.js";
-import { SPEED_OF_LIGHT, modulo } from "./radio.js";
+import { modulo } from "./radio.js";
 
 /** @typedef {import("./paths.js").Paths} Paths */
+/** @typedef {import("./beams.js").Beam} Beam */
+/** @typedef {[number, number]} Complex */
+/** @typedef {{walls: Float64Array, eta: Complex[]}} Walls of a room, (wall, 4), and the permittivity of each */
 /** @typedef {{x: number, y: number, heading: number}} Pose position [m] and broadside direction [rad] */
 
-const HALF_POWER_WIDTH = (65 * Math.PI) / 180;
+/**
+ * @typedef {object} TwinConstants
+ * @property {number} slack [m^2] of beams
+ * @property {number} element_gain_db [dBi] at broadside
+ * @property {number} most_loss_db how far the gain falls at most
+ * @property {number} half_power_width of an element [rad]
+ */
 
-/** Gain [dBi] of the 3GPP TR 38.901 element in the horizontal plane; azimuth in [-pi, pi). */
-export function elementGainDb(azimuth) {
-  return 8 - Math.min(12 * (azimuth / HALF_POWER_WIDTH) ** 2, 30);
+/**
+ * Gain [dBi] of the 3GPP TR 38.901 element in the horizontal plane; azimuth in [-pi, pi).
+ * @param {number} azimuth
+ * @param {TwinConstants} constants
+ */
+function elementGainDb(azimuth, constants) {
+  const loss = 12 * (azimuth / constants.half_power_width) ** 2;
+  return constants.element_gain_db - Math.min(loss, constants.most_loss_db);
 }
 
 /**
  * TE reflection coefficient of a slab, ITU-R P.2040.
  * @param {number} cosine of the angle of incidence
- * @param {[number, number]} eta complex relative permittivity
- * @returns {[number, number]}
+ * @param {Complex} eta complex relative permittivity
+ * @param {number} thickness [m]
+ * @param {number} wavelength [m]
+ * @returns {Complex}
  */
-export function slabReflection(cosine, [etaRe, etaIm], thickness, wavelength) {
+function slabReflection(cosine, [etaRe, etaIm], thickness, wavelength) {
   const s = squareRoot(etaRe - (1 - cosine * cosine), etaIm);
   const r = divide(cosine - s[0], -s[1], cosine + s[0], s[1]);
   const turn = (4 * Math.PI * thickness) / wavelength;
   const shrink = Math.exp(turn * s[1]);
+  /** @type {Complex} */
   const e = [shrink * Math.cos(turn * s[0]), -shrink * Math.sin(turn * s[0])];
   const above = multiply(r[0], r[1], 1 - e[0], -e[1]);
   const again = multiply(...multiply(...r, ...r), ...e);
   return divide(...above, 1 - again[0], -again[1]);
 }
 
+/** @type {(a: number, b: number, c: number, d: number) => Complex} */
 const multiply = (a, b, c, d) => [a * c - b * d, a * d + b * c];
 
+/** @type {(a: number, b: number, c: number, d: number) => Complex} */
 function divide(a, b, c, d) {
   const square = c * c + d * d;
   return [(a * c + b * d) / square, (b * c - a * d) / square];
 }
 
+/** @type {(a: number, b: number) => Complex} */
 function squareRoot(a, b) {
   const size = Math.hypot(a, b);
   const re = Math.sqrt((size + a) / 2);
@@ -48,14 +68,18 @@ function squareRoot(a, b) {
 /** Paths from one receiver position in one room. */
 export class Twin {
   /**
-   * @param {{walls: Float64Array, eta: [number, number][]}} room walls and the permittivity of each
+   * @param {Walls} room
    * @param {{x: number, y: number}} receiver
    * @param {{maxDepth: number, maxPaths: number, wallThickness: number}} options
    * @param {import("./radio.js").Radio} radio
+   * @param {TwinConstants} constants
    */
-  constructor(room, receiver, options, radio) {
-    Object.assign(this, { room, options, radio });
-    this.beams = makeBeams(room.walls, receiver.x, receiver.y, options.maxDepth);
+  constructor(room, receiver, options, radio, constants) {
+    this.room = room;
+    this.options = options;
+    this.radio = radio;
+    this.constants = constants;
+    this.beams = makeBeams(room.walls, receiver.x, receiver.y, options.maxDepth, constants.slack);
     this.gates = makeGates(room.walls, this.beams);
     this.points = new Float64Array(2 * (options.maxDepth + 2)); // receiver, bounces, candidate
   }
@@ -72,7 +96,7 @@ export class Twin {
     for (let row = 0; row < rows; row++) {
       this.#visit(candidates[2 * row], candidates[2 * row + 1], (beam) => {
         const { aoa, length, re, im } = this.#describe(beam, heading);
-        insertPath(paths, row, aoa, length / SPEED_OF_LIGHT, re, im, beam.chain.length);
+        insertPath(paths, row, aoa, length / this.radio.speedOfLight, re, im, beam.chain.length);
       });
     }
     return paths;
@@ -80,9 +104,13 @@ export class Twin {
 
   /**
    * Polylines of all paths to one place, for drawing.
+   * @param {number} heading [rad]
+   * @param {number} x
+   * @param {number} y
    * @returns {{order: number, power: number, points: number[]}[]} strongest first; points x y x y ...
    */
   rays(heading, x, y) {
+    /** @type {{order: number, power: number, points: number[]}[]} */
     const found = [];
     this.#visit(x, y, (beam) => {
       const { re, im } = this.#describe(beam, heading);
@@ -92,16 +120,27 @@ export class Twin {
     return found.sort((a, b) => b.power - a.power).slice(0, this.options.maxPaths);
   }
 
-  /** Call `found` for each beam that carries a path to (x, y), its points in `this.points`. */
+  /**
+   * Call `found` for each beam that carries a path to (x, y), its points in `this.points`.
+   * @param {number} x
+   * @param {number} y
+   * @param {(beam: Beam) => void} found
+   */
   #visit(x, y, found) {
     const { beams, gates } = this;
+    const { slack } = this.constants;
     for (let b = 0; b < beams.length; b++) {
-      if (b > 0 && !inBeam(gates, b, x, y)) continue;
+      if (b > 0 && !inBeam(gates, b, x, y, slack)) continue;
       if (this.#traceBack(beams[b], x, y)) found(beams[b]);
     }
   }
 
-  /** Fill the points of the path to (x, y); false if it misses a wall or is blocked. */
+  /**
+   * Fill the points of the path to (x, y); false if it misses a wall or is blocked.
+   * @param {Beam} beam
+   * @param {number} x
+   * @param {number} y
+   */
   #traceBack({ chain, images }, x, y) {
     const { points } = this;
     const { walls } = this.room;
@@ -134,7 +173,12 @@ export class Twin {
     return true;
   }
 
-  /** Whether a wall other than those that its ends lie on touches the segment that starts at `points[at]`. */
+  /**
+   * Whether a wall other than those that its ends lie on touches the segment that starts at `points[at]`.
+   * @param {number} at
+   * @param {number} from
+   * @param {number} to
+   */
   #blocked(at, from, to) {
     const { walls } = this.room;
     const ax = this.points[at], ay = this.points[at + 1];
@@ -150,7 +194,11 @@ export class Twin {
     return false;
   }
 
-  /** Angle, length and gain of the path in `this.points`. */
+  /**
+   * Angle, length and gain of the path in `this.points`.
+   * @param {Beam} beam
+   * @param {number} heading
+   */
   #describe({ chain, images }, heading) {
     const { points } = this;
     const { wavelength } = this.radio;
@@ -160,15 +208,20 @@ export class Twin {
     const direction = Math.atan2(points[3] - points[1], points[2] - points[0]);
     let aoa = modulo(direction - heading + Math.PI, 2 * Math.PI) - Math.PI;
     if (aoa >= Math.PI) aoa -= 2 * Math.PI; // the remainder of a tiny negative number rounds to 2 pi
-    const amplitude = (wavelength / (4 * Math.PI * length)) * 10 ** (elementGainDb(aoa) / 20);
+    const amplitude = (wavelength / (4 * Math.PI * length)) * 10 ** (elementGainDb(aoa, this.constants) / 20);
     // The phase in whole turns first: length / wavelength is in the thousands.
     const turns = length / wavelength;
     const phase = -2 * Math.PI * (turns - Math.floor(turns));
+    /** @type {Complex} */
     let gain = [amplitude * Math.cos(phase), amplitude * Math.sin(phase)];
     for (let bounce = 0; bounce < order; bounce++) gain = multiply(...gain, ...this.#reflection(chain[bounce], bounce));
     return { aoa, length, re: gain[0], im: gain[1] };
   }
 
+  /**
+   * @param {number} wall
+   * @param {number} bounce
+   */
   #reflection(wall, bounce) {
     const { points } = this;
     const { walls, eta } = this.room;

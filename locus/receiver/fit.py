@@ -17,6 +17,9 @@ from torch import Tensor
 from locus.receiver import fit_cpu
 from locus.settings.config import EstimatorOptions
 
+PROPOSED = 0.95
+"""Share of the threshold that a peak of the matched filter must reach on the grid to be refined."""
+
 
 class Fit(NamedTuple):
     """Paths (snapshot, path): delay and angle in radians per subcarrier and per antenna, gain in units of the noise."""
@@ -31,7 +34,7 @@ def fit(channel: Tensor, options: EstimatorOptions, level: float) -> Fit:
     """Add paths one by one, refining all of them, until a new path lowers the cost by less than ``level``."""
     num_snapshots, n, m = channel.shape
     # A grid point may be lower than the peak next to it by this factor.
-    proposal = 0.95 * level * (np.sinc(0.5 / options.angle_padding) * np.sinc(0.5 / options.delay_padding)) ** 2
+    proposal = PROPOSED * level * (np.sinc(0.5 / options.angle_padding) * np.sinc(0.5 / options.delay_padding)) ** 2
     zeros = torch.zeros(num_snapshots, 0, dtype=torch.float64, device=channel.device)
     state = State(zeros, zeros, zeros.to(channel.dtype), power(channel).sum((1, 2)))
     result = _Result(num_snapshots, options.num_paths, channel.device)
@@ -162,10 +165,11 @@ def refine_side_by_side(channel: Tensor, state: State, num_iterations: int) -> S
         trial = _step(state, system, damping)
         ahead = _linearise(data, energy, trial)
         lower = ahead.cost < state.cost
-        going = torch.where(lower, state.cost - ahead.cost > converged, 10 * damping < fit_cpu.MOST_DAMPING)
+        harder = damping * fit_cpu.DAMPING_FACTOR
+        going = torch.where(lower, state.cost - ahead.cost > converged, harder < fit_cpu.MOST_DAMPING)
         state = _choose(lower, trial._replace(cost=ahead.cost), state)
         system = _choose(lower, ahead, system)
-        damping = torch.where(lower, damping / 10, damping * 10).clamp(min=fit_cpu.LEAST_DAMPING)
+        damping = torch.where(lower, damping / fit_cpu.DAMPING_FACTOR, harder).clamp(min=fit_cpu.LEAST_DAMPING)
         if not going.all():
             for kept, now in zip(result, state, strict=True):
                 kept[index] = now
@@ -236,8 +240,7 @@ def _linearise(data: Tensor, energy: Tensor, state: State) -> _System:
 def _step(state: State, system: _System, damping: Tensor) -> State:
     """State after one damped step."""
     diagonal = system.normal.diagonal(dim1=1, dim2=2)
-    # For a path of zero gain the derivatives with respect to angle and delay vanish; the floor keeps it regular.
-    floor = 1e-12 * diagonal.amax(1, keepdim=True)
+    floor = fit_cpu.REGULAR * diagonal.amax(1, keepdim=True)
     damped = system.normal + torch.diag_embed(damping[:, None] * diagonal + floor)
     factor, _ = torch.linalg.cholesky_ex(damped)
     move = torch.cholesky_solve(system.right[:, :, None], factor)[:, :, 0]

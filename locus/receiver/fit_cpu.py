@@ -14,10 +14,17 @@ from numba import njit, prange
 # mypy: disable-error-code="no-untyped-def"
 
 DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e9
+"""Damping of the first step, and its bounds."""
+DAMPING_FACTOR = 10.0
+"""By how much the damping grows after a step that fails, and falls after one that does not."""
+REGULAR = 1e-12
+"""Least damping, relative to the largest diagonal element: a path without gain has no derivative by angle and delay."""
 CONVERGED = 1e-9
 """Decrease of the cost per step, in units of the noise variance, below which a fit has converged."""
 ROUNDING = 1e-14
 """The same threshold, relative to the energy of the snapshot."""
+BOUND_MARGIN = 1e-12
+"""Relative rounding error of a bound on the matched filter."""
 
 
 @njit(cache=True, parallel=True)
@@ -43,7 +50,7 @@ def _highest_point(real, imaginary, turn_real, turn_imaginary):
         bound[r] = 0.0
         for a in range(antennas):
             bound[r] += real[r, a] ** 2 + imaginary[r, a] ** 2
-        bound[r] *= antennas * (1 + 1e-12)
+        bound[r] *= antennas * (1 + BOUND_MARGIN)
     height, index, value = -1.0, 0, 0j
     first = int(np.argmax(bound))
     sum_r, sum_i = np.empty(columns), np.empty(columns)
@@ -99,11 +106,11 @@ def _refine(real, imaginary, delay, angle, gain, num_iterations):
             delay[:], angle[:], gain[:], cost = next_delay, next_angle, next_gain, new
             normal, next_normal = next_normal, normal
             right, next_right = next_right, right
-            damping = max(damping / 10, LEAST_DAMPING)
+            damping = max(damping / DAMPING_FACTOR, LEAST_DAMPING)
             if not fall > CONVERGED + ROUNDING * energy:
                 break
         else:
-            damping *= 10
+            damping *= DAMPING_FACTOR
             if damping >= MOST_DAMPING:
                 break
     return cost
@@ -229,8 +236,7 @@ def _solve(normal, right, damping, factor, move):
         for j in range(i + 1):
             total = normal[i, j]
             if i == j:
-                # For a path of zero gain the derivatives with respect to angle and delay vanish; this keeps it regular.
-                total += damping * normal[i, i] + 1e-12 * largest
+                total += damping * normal[i, i] + REGULAR * largest
             for k in range(j):
                 total -= factor[i, k] * factor[j, k]
             if i == j:

@@ -24,6 +24,9 @@ RECIPE = 1
 MIN_DISTANCE = 0.01
 """Minimum distance [m] of candidates and receiver from walls and from each other; Sionna drops shorter segments."""
 
+SHAPES_PER_OBSTACLE = 100
+"""Shapes that are drawn at most for each obstacle of a room, before the room is drawn anew."""
+
 _MAX_DRAWS = 10_000
 _MAX_ROOMS = 2000
 _MAX_SHAPES = 40_000  # with _MAX_ROOMS: give up on impossible settings after a few seconds
@@ -285,7 +288,7 @@ def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[tuple[Polygon
     """Draw obstacles that keep the required gaps; returns them, possibly too few, and the number of attempts."""
     obstacles: list[Polygon] = []
     tries = 0
-    while len(obstacles) < room.num_obstacles and tries < 100 * room.num_obstacles:
+    while len(obstacles) < room.num_obstacles and tries < SHAPES_PER_OBSTACLE * room.num_obstacles:
         tries += 1
         shape = affinity.rotate(_draw_shape(rng, room), 90 * int(rng.integers(4)), origin=(0, 0))
         x0, y0, x1, y1 = shape.bounds

@@ -25,9 +25,14 @@ from locus.score.method import HIDDEN, Method, MethodOptions
 
 RECIPE = 1
 
+LEAST_WIDTH = 1e-3
+"""Least width of a density: 5 cm in a room of 100 m."""
+LEAST_DISTANCE = 1e-6
+"""Nearer to the receiver a density of distance and direction, over the plane, grows no more."""
+WRAPS = 2
+"""Turns to either side that a wrapped Gaussian sums."""
+
 _POSE = 4  # x, y, cosine and sine of the heading
-_LEAST_WIDTH = 1e-3  # minimum standard deviation of a density: 5 cm in a room of 100 m
-_WRAPS = 2  # turns summed to either side for the wrapped Gaussian
 
 
 class DensityNetwork(Method):
@@ -127,18 +132,18 @@ class GaussPolar(DensityNetwork):
         1/r converts the density in polar coordinates to one per unit area.
         """
         offset = positions - pose[..., :2]
-        distance = torch.hypot(offset[..., 0], offset[..., 1]).clamp_min(1e-6)
+        distance = torch.hypot(offset[..., 0], offset[..., 1]).clamp_min(LEAST_DISTANCE)
         direction = torch.atan2(offset[..., 1], offset[..., 0])
         if self.options.encoding == "plain":
             direction = direction - torch.atan2(pose[..., 3], pose[..., 2])
-        mean, width = softplus(outputs[..., 0]), softplus(outputs[..., 1]) + _LEAST_WIDTH
+        mean, width = softplus(outputs[..., 0]), softplus(outputs[..., 1]) + LEAST_WIDTH
         cosine = torch.where((outputs[..., 2] == 0) & (outputs[..., 3] == 0), 1.0, outputs[..., 2])
         middle = torch.atan2(outputs[..., 3], cosine)
-        spread = math.pi * torch.sigmoid(outputs[..., 5]) + _LEAST_WIDTH  # beyond pi it is practically uniform
+        spread = math.pi * torch.sigmoid(outputs[..., 5]) + LEAST_WIDTH  # beyond pi it is practically uniform
         standard = (distance - mean) / width
         turn = direction - middle - outputs[..., 4] * standard
         turn = turn - 2 * math.pi * torch.round(turn / (2 * math.pi))
-        wraps = 2 * math.pi * torch.arange(-_WRAPS, _WRAPS + 1, device=turn.device)
+        wraps = 2 * math.pi * torch.arange(-WRAPS, WRAPS + 1, device=turn.device)
         log_direction = torch.logsumexp(-0.5 * ((turn[..., None] + wraps) / spread[..., None]) ** 2, -1)
         log_distance = -0.5 * standard**2 - torch.log(width) - torch.special.log_ndtr(mean / width)
         return log_distance + log_direction - torch.log(spread) - torch.log(distance) - math.log(2 * math.pi)
@@ -146,8 +151,8 @@ class GaussPolar(DensityNetwork):
 
 def _log_gaussian(positions: Tensor, parameters: Tensor) -> Tensor:
     """Log density of a Gaussian; parameters: mean (2), diagonal (2) and off-diagonal (1) of the Cholesky factor."""
-    first = softplus(parameters[..., 2]) + _LEAST_WIDTH
-    second = softplus(parameters[..., 3]) + _LEAST_WIDTH
+    first = softplus(parameters[..., 2]) + LEAST_WIDTH
+    second = softplus(parameters[..., 3]) + LEAST_WIDTH
     offset = positions - parameters[..., :2]
     u = offset[..., 0] / first
     v = (offset[..., 1] - parameters[..., 4] * u) / second

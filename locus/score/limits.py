@@ -26,15 +26,20 @@ from locus.twin.antenna import array_response
 
 RECIPE = 1
 
+BINS = 4096
+"""Bins of the sync offset over the pilot's period."""
+KEPT = 20.0
+"""[nat] below a candidate's peak down to which bins are summed."""
+
 _BATCH = 32, 8  # candidates filtered together, with known and unknown phases: they should fit into the cache
 _SMOOTH = 26.0  # largest exponent whose peak the coarse bins resolve: 8 per subcarrier, 16 with unknown phases
-_REFINED, _KEPT = 8.0, 20.0  # [nat] below a candidate's peak: bins down to the first are refined, to the second summed
+_REFINED = 8.0  # [nat] below a candidate's peak down to which bins are refined
 _HOPELESS = 60.0  # [nat] below the best candidate: beyond it, a candidate's highest bin replaces the integral
 
 Receiver = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096) -> xr.DataArray:
+def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = BINS) -> xr.DataArray:
     """Log posterior, eq. (2), of a receiver that knows each candidate's signal except for carrier phase and timing.
 
     A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which gives
@@ -56,7 +61,7 @@ def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, 
 
 
 def phase_blind(
-    paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = 4096
+    paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None, num_bins: int = BINS
 ) -> xr.DataArray:
     """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path, but not its phase.
 
@@ -286,7 +291,7 @@ def _sum_refined(coarse, coefficients, prior, coarse_prior, circle, level, coher
     top = exponent.max()
     total = 0.0
     for i in range(len(power)):
-        if exponent[i] > top - _KEPT:
+        if exponent[i] > top - KEPT:
             factor = _bessel(exponent[i]) if coherent else 1.0
             total += weight[i] * factor * math.exp(exponent[i] - top)
     return top + math.log(total)

@@ -6,13 +6,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-_HALF_POWER_WIDTH = np.deg2rad(65.0)
+ELEMENT_GAIN_DB, MOST_LOSS_DB = 8.0, 30.0
+"""Gain [dBi] of an element at broadside, and how far it falls at most [dB]."""
+HALF_POWER_WIDTH = np.deg2rad(65.0)
+"""Angle [rad] between the directions in which an element hears half the power."""
 
 
 @njit(cache=True)
 def element_gain_db(azimuth):  # type: ignore[no-untyped-def]
     """Gain [dBi] of the 3GPP TR 38.901 element in the horizontal plane; ``azimuth`` in [-pi, pi)."""
-    return 8.0 - np.minimum(12.0 * (azimuth / _HALF_POWER_WIDTH) ** 2, 30.0)
+    return ELEMENT_GAIN_DB - np.minimum(12.0 * (azimuth / HALF_POWER_WIDTH) ** 2, MOST_LOSS_DB)
 
 
 def array_response(aoa: ArrayLike, num_antennas: int) -> NDArray[np.complex128]:

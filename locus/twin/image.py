@@ -23,7 +23,8 @@ from locus.twin.base import PathArrays, Twin
 # mypy does not understand numba's decorator, so the kernels below have no annotations; their docstrings give shapes.
 # mypy: disable-error-code="no-untyped-def"
 
-_SLACK = 1e-9  # [m^2], tolerance of cross products: when in doubt, clipping keeps a beam
+SLACK = 1e-9
+"""Tolerance of cross products [m^2]: when in doubt, clipping keeps a beam."""
 
 
 class ImageTwin(Twin):
@@ -73,9 +74,9 @@ def _cross(ax, ay, bx, by):
 
 @njit(cache=True)
 def _clip(low, high, at_start, at_end):
-    """Part of [low, high] on which the linear function with the given values at 0 and 1 is at least -_SLACK."""
-    at_start += _SLACK
-    at_end += _SLACK
+    """Part of [low, high] on which the linear function with the given values at 0 and 1 is at least -SLACK."""
+    at_start += SLACK
+    at_end += SLACK
     if at_start < 0.0 and at_end < 0.0:
         return 1.0, 0.0
     if at_start < 0.0:
@@ -169,9 +170,9 @@ def _in_beam(walls, last, image, aperture, x, y):
     """Whether the point (x, y) is visible from ``image`` through ``aperture`` of wall ``last``."""
     ix, iy = image[0], image[1]
     tx, ty = x - ix, y - iy
-    if _cross(tx, ty, aperture[0] - ix, aperture[1] - iy) < -_SLACK:
+    if _cross(tx, ty, aperture[0] - ix, aperture[1] - iy) < -SLACK:
         return False
-    if _cross(aperture[2] - ix, aperture[3] - iy, tx, ty) < -_SLACK:
+    if _cross(aperture[2] - ix, aperture[3] - iy, tx, ty) < -SLACK:
         return False
     px, py = walls[last, 0], walls[last, 1]
     return _cross(walls[last, 2] - px, walls[last, 3] - py, x - px, y - py) > 0.0

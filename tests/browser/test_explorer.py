@@ -13,6 +13,7 @@ from patience import patience
 from playwright.sync_api import Browser, Page
 
 import locus
+from locus.explorer import CONSTANTS
 
 HARMLESS = ("THEBE_JS_URL",)  # the theme's own
 CHAPTER = "book/chapters/09_explorer.html"
@@ -53,7 +54,7 @@ def gain(page: Page, place: tuple[float, float]) -> float:
     settle(page)
     script = "root => [[...root.explorer.result.points], [...root.explorer.result.logPosterior]]"
     points, logs = page.locator("#explorer").evaluate(script)
-    near = np.hypot(*(np.reshape(points, (-1, 2)) - place).T) <= 5
+    near = np.hypot(*(np.reshape(points, (-1, 2)) - place).T) <= CONSTANTS["near"]
     return float(np.exp(np.array(logs, dtype=float))[near].sum() / near.mean())
 
 
@@ -104,7 +105,7 @@ def test_map_follows_what_is_dragged(explorer: Page, method: str) -> None:
     assert gain(explorer, IN_SIGHT) > ABOVE_UNIFORM[method]
     assert before != after, "an obstacle that moved changes what the twin predicts"
     if method == "Bayes limit":
-        assert read(explorer, "mapError") < 5
+        assert read(explorer, "mapError") < CONSTANTS["near"]
 
 
 def obstacle_middle(page: Page, index: int) -> tuple[float, float]:

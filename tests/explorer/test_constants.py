@@ -1,0 +1,58 @@
+"""Numbers that the modules share with the package stand in the package alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from locus import explorer
+
+MODULES = [path for path in explorer.assets() if path.suffix == ".js"]
+TAKEN = {("pointer.js", 0.01)}  # a step of a key, which happens to be as long as the least distance to a wall
+
+
+def leaves(section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in section.items():
+        yield from leaves(value) if isinstance(value, dict) else [(name, value)]
+
+
+def code(text: str) -> str:
+    """A module without its comments."""
+    return re.sub(r"/\*.*?\*/|(?<!:)//[^\n]*", "", text, flags=re.DOTALL)
+
+
+def copies(name: str, text: str) -> list[str]:
+    """What a module has typed in that it should read from the settings; small whole numbers may mean anything."""
+    shared = {value for _, value in leaves(explorer.CONSTANTS) if isinstance(value, float | int)}
+    telling = {value for value in shared if not (float(value).is_integer() and abs(value) <= 100)}
+    numbers = re.findall(r"(?<![\w.$#])\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?", code(text))
+    typed = [n for n in numbers if float(n) in telling and (name, float(n)) not in TAKEN]
+    named = [n.upper() for n, _ in leaves(explorer.CONSTANTS) if re.search(rf"\b{n.upper()}\b", code(text))]
+    return typed + named + re.findall(r"\d (?:m|dB)\b", code(text))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_no_module_has_a_shared_number_of_its_own(path: Any) -> None:
+    assert copies(path.name, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "const KEPT = 40;",
+        "const bins = 4_096;",
+        "if (distance < 1e-6) return;",
+        'readout("Posterior mass within 5 m of the truth");',
+        "const c = 299_792_458;",
+    ],
+)
+def test_a_copy_would_be_found(line: str) -> None:
+    assert copies("limit.js", f"/** A comment about 5 m and 4096 bins. */\n{line} // 4096")
+
+
+def test_every_shared_number_is_read() -> None:
+    everything = "\n".join(code(path.read_text(encoding="utf-8")) for path in MODULES)
+    assert [name for name, _ in leaves(explorer.CONSTANTS) if not re.search(rf"\b{name}\b", everything)] == []
