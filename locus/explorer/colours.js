@@ -5,7 +5,10 @@ const VIRIDIS = `440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c 
 
 const anchors = VIRIDIS.split(/\s+/).map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
 
-/** Colour [r, g, b] of a share in [0, 1]: matplotlib's viridis, between every sixteenth of its colours. */
+/**
+ * Colour [r, g, b] of a share in [0, 1]: matplotlib's viridis, between every sixteenth of its colours.
+ * @param {number} share
+ */
 export function viridis(share) {
   const at = Math.min(Math.max(share, 0), 1) * (anchors.length - 1);
   const below = Math.min(Math.floor(at), anchors.length - 2);
@@ -18,9 +21,21 @@ export const gradient = `linear-gradient(to right, ${anchors.map((rgb) => `rgb($
 /** By number of bounces: Okabe and Ito's colours, on the dark end of the map. */
 export const RAYS = ["#ffffff", "#56b4e9", "#e69f00", "#f0a0c8"];
 
-/** Colours of the theme that an element is shown in. */
+/** @typedef {ReturnType<typeof themeOf>} Theme */
+
+/**
+ * Colours of the theme that an element is shown in.
+ * @param {Element} element
+ */
 export function themeOf(element) {
   const style = getComputedStyle(element);
-  const read = (name) => style.getPropertyValue(`--explorer-${name}`).trim();
-  return Object.fromEntries(["ink", "faint", "ground", "solid", "observed", "predicted"].map((name) => [name, read(name)]));
+  const read = (/** @type {string} */ name) => style.getPropertyValue(`--explorer-${name}`).trim();
+  return {
+    ink: read("ink"),
+    faint: read("faint"),
+    ground: read("ground"),
+    solid: read("solid"),
+    observed: read("observed"),
+    predicted: read("predicted"),
+  };
 }

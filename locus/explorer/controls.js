@@ -3,12 +3,23 @@
 import { RAYS, gradient } from "./colours.js";
 import { BAYES } from "./methods.js";
 
-/** An element with attributes and children; a property that starts with "on" is a listener. */
-export function make(tag, attributes = {}, ...children) {
+/**
+ * @typedef {string | number | boolean | (() => void)} Attribute
+ * @typedef {Record<"choose" | "select" | "newNoise" | "newRoom" | "addObstacle" | "removeObstacle", () => void>} Actions
+ */
+
+/**
+ * An element with attributes and children; an attribute that is a function listens, and its name starts with "on".
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, Attribute>} attributes
+ * @param {...(Node | string)} children
+ */
+function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== false) element.setAttribute(name, value === true ? "" : value);
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value !== false) element.setAttribute(name, value === true ? "" : `${value}`);
   }
   element.append(...children);
   return element;
@@ -21,11 +32,12 @@ const HELP =
 /**
  * Fill `root` with the explorer's elements.
  * @param {HTMLElement} root
- * @param {Record<string, any>} settings
+ * @param {import("./locate.js").Settings} settings
  * @param {{given: boolean}} options whether the room is given
- * @param {Record<string, () => void>} actions what buttons do; `choose` is called when a choice changes
+ * @param {Actions} actions what buttons do; `choose` is called when a choice changes
  */
 export function buildPage(root, settings, { given }, actions) {
+  /** @type {[string, string][]} */
   const titles = Object.entries(settings.methods).map(([name, { title }]) => [name, title]);
   const method = choice([...titles, [BAYES, "Bayes limit"]], actions.choose);
   const snr = slider("SNR", -20, 30, 0, actions.choose, (v) => `${v < 0 ? "−" : "+"}${Math.abs(v)} dB`);
@@ -39,12 +51,13 @@ export function buildPage(root, settings, { given }, actions) {
   const map = make("canvas", { class: "map", tabindex: 0, role: "application", "aria-label": "Map of the room" });
   const stems = make("canvas", { class: "stems", role: "img", "aria-label": "Angles and strengths of the paths" });
   const says = make("p", { class: "says", "aria-live": "polite" }, "Computing…");
-  const outputs = Object.fromEntries(["mass", "entropy", "mapError"].map((name) => [name, make("output", { name })]));
+  const output = (/** @type {string} */ name) => make("output", { name });
+  const outputs = { mass: output("mass"), entropy: output("entropy"), mapError: output("mapError") };
   const ruler = make("span", { class: "ruler" });
   const help = make("p", { class: "help", id: `explorer-help-${Math.random().toString(36).slice(2)}` }, HELP);
   map.setAttribute("aria-describedby", help.id);
   const reset = given ? "Start again" : "New room";
-  const button = (text, onclick) => make("button", { type: "button", onclick }, text);
+  const button = (/** @type {string} */ text, /** @type {() => void} */ onclick) => make("button", { type: "button", onclick }, text);
 
   const left = make("div", { class: "left" }, map, legend(ruler, settings.constants.floor), says);
   const readouts = make(
@@ -80,26 +93,44 @@ export function buildPage(root, settings, { given }, actions) {
   return { map, stems, says, outputs, ruler, method, seed, selected, remove, choices };
 }
 
+/** @type {(text: string, element: HTMLElement) => HTMLElement} */
 const labelled = (text, element) => make("label", {}, make("span", {}, text), element);
 
+/**
+ * @param {[string, string][]} options values and texts
+ * @param {() => void} onchange
+ */
 function choice(options, onchange) {
   return make("select", { onchange }, ...options.map(([value, text]) => make("option", { value }, text)));
 }
 
-/** A slider whose label shows its value. */
+/**
+ * A slider whose label shows its value.
+ * @param {string} text
+ * @param {number} min
+ * @param {number} max
+ * @param {number} value
+ * @param {() => void} changed
+ * @param {(value: number) => string} show
+ */
 function slider(text, min, max, value, changed, show = String) {
   const shown = make("span", {}, show(value));
   const input = make("input", { type: "range", min, max, step: 1, value, "aria-valuetext": show(value) });
   input.addEventListener("input", () => {
     shown.textContent = show(Number(input.value));
-    input.setAttribute("aria-valuetext", shown.textContent);
+    input.setAttribute("aria-valuetext", show(Number(input.value)));
     changed();
   });
   return { input, label: make("label", {}, make("span", {}, `${text} `, shown), input) };
 }
 
+/** @type {(text: string, output: HTMLElement) => HTMLElement[]} */
 const readout = (text, output) => [make("dt", {}, text), make("dd", {}, output)];
 
+/**
+ * @param {HTMLElement} ruler
+ * @param {number} floor
+ */
 function legend(ruler, floor) {
   const bar = make("span", { class: "bar", style: `background: ${gradient}`, "aria-hidden": true });
   const scale = [`${floor}`.replace("-", "−"), bar, "0 nat: log posterior, relative to the most probable place ○"];
@@ -113,7 +144,7 @@ function raysLegend() {
 }
 
 function stemsLegend() {
-  const mark = (name) => make("span", { class: `mark ${name}`, "aria-hidden": true });
+  const mark = (/** @type {string} */ name) => make("span", { class: `mark ${name}`, "aria-hidden": true });
   return make(
     "div",
     { class: "legend" },

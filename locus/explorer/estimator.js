@@ -6,6 +6,9 @@ import { insertPath, makePaths } from "./paths.js";
 import { modulo } from "./radio.js";
 import { refine } from "./refine.js";
 
+/** @typedef {import("./observation.js").Complex} Complex */
+/** @typedef {import("./refine.js").Columns} Columns */
+
 /**
  * @typedef {object} EstimatorOptions
  * @property {number} num_paths
@@ -16,11 +19,24 @@ import { refine } from "./refine.js";
  */
 
 /**
+ * @typedef {object} FitConstants
+ * @property {number} proposed share of the threshold that a peak of the matched filter must reach to be refined
+ * @property {number} bound_margin relative rounding error of a bound on the matched filter
+ * @property {number} damping of the first step
+ * @property {number} least_damping
+ * @property {number} most_damping
+ * @property {number} damping_factor by which the damping grows after a step that fails, and falls after one that does not
+ * @property {number} regular least damping, relative to the largest diagonal element
+ * @property {number} converged fall of the cost [noise variances] in one step, below which a fit has converged
+ * @property {number} rounding the same threshold, relative to the energy of the snapshot
+ */
+
+/**
  * Estimated multipath of one snapshot.
- * @param {import("./observation.js").Complex} iq
+ * @param {Complex} iq
  * @param {EstimatorOptions} options
  * @param {import("./radio.js").Radio} radio
- * @param {import("./refine.js").FitConstants} constants
+ * @param {FitConstants} constants
  * @returns {import("./paths.js").Paths} one row; angles in [-pi/2, pi/2], delays in [0, period)
  */
 export function estimate(iq, options, radio, constants) {
@@ -40,7 +56,15 @@ export function estimate(iq, options, radio, constants) {
   return paths;
 }
 
-/** Add paths one at a time, refining all, until a new one explains less than `level`. */
+/**
+ * Add paths one at a time, refining all, until a new one explains less than `level`.
+ * @param {Complex} channel
+ * @param {EstimatorOptions} options
+ * @param {number} level
+ * @param {number} n subcarriers
+ * @param {number} m antennas
+ * @param {FitConstants} constants
+ */
 function fit(channel, options, level, n, m, constants) {
   // The grid may miss the top of a peak by this much.
   const miss = sinc(0.5 / options.angle_padding) * sinc(0.5 / options.delay_padding);
@@ -48,12 +72,17 @@ function fit(channel, options, level, n, m, constants) {
   const none = new Float64Array(0);
   let energy = 0;
   for (let i = 0; i < channel.re.length; i++) energy += channel.re[i] ** 2 + channel.im[i] ** 2;
+  /** @type {import("./refine.js").State} */
   let state = { delay: none, angle: none, gainRe: none, gainIm: none, cost: energy };
   while (state.delay.length < options.num_paths) {
     const peak = propose(residual(channel, state, n, m), options, n, m, constants.bound_margin);
     if (peak.height < proposal) break;
-    const start = { cost: state.cost };
-    for (const name of ["delay", "angle", "gainRe", "gainIm"]) start[name] = Float64Array.of(...state[name], peak[name]);
+    const start = {
+      delay: Float64Array.of(...state.delay, peak.delay),
+      angle: Float64Array.of(...state.angle, peak.angle),
+      gainRe: Float64Array.of(...state.gainRe, peak.gainRe),
+      gainIm: Float64Array.of(...state.gainIm, peak.gainIm),
+    };
     const grown = refine(channel, start, m, options.num_iterations, constants);
     // Two paths in one resolution cell can cancel and grow without bound on noise alone: they must explain more.
     if (!(state.cost - grown.cost >= level * (isCrowded(grown, n, m) ? 2 : 1))) break;
@@ -62,10 +91,17 @@ function fit(channel, options, level, n, m, constants) {
   return state;
 }
 
+/** @param {number} x */
 const sinc = (x) => Math.sin(Math.PI * x) / (Math.PI * x);
 
-/** Whether two paths are closer than half a resolution cell, in delay and in angle. */
+/**
+ * Whether two paths are closer than half a resolution cell, in delay and in angle.
+ * @param {Columns} state
+ * @param {number} n
+ * @param {number} m
+ */
 function isCrowded({ delay, angle }, n, m) {
+  /** @type {(a: number, b: number, length: number) => boolean} */
   const close = (a, b, length) => Math.abs(modulo(a - b + Math.PI, 2 * Math.PI) - Math.PI) < Math.PI / length;
   for (let i = 0; i < delay.length; i++) {
     for (let j = i + 1; j < delay.length; j++) {
@@ -75,7 +111,14 @@ function isCrowded({ delay, angle }, n, m) {
   return false;
 }
 
-/** The channel less the paths found so far. */
+/**
+ * The channel less the paths found so far.
+ * @param {Complex} channel
+ * @param {Columns} state
+ * @param {number} n
+ * @param {number} m
+ * @returns {Complex}
+ */
 function residual(channel, { delay, angle, gainRe, gainIm }, n, m) {
   const [re, im] = [channel.re.slice(), channel.im.slice()];
   for (let p = 0; p < delay.length; p++) {
@@ -91,7 +134,14 @@ function residual(channel, { delay, angle, gainRe, gainIm }, n, m) {
   return { re, im };
 }
 
-/** Highest point of a zero-padded matched filter: its delay, angle, gain and height. */
+/**
+ * Highest point of a zero-padded matched filter: its delay, angle, gain and height.
+ * @param {Complex} left
+ * @param {EstimatorOptions} options
+ * @param {number} n
+ * @param {number} m
+ * @param {number} margin
+ */
 function propose({ re, im }, options, n, m, margin) {
   const [rows, columns] = [n * options.delay_padding, m * options.angle_padding];
   const filtered = Array.from({ length: m }, (_, a) => {
@@ -110,7 +160,13 @@ function propose({ re, im }, options, n, m, margin) {
   return { delay, angle, gainRe, gainIm, height: height / (n * m) };
 }
 
-/** Index, value and power of the highest point over delay and angle; of equals the first. */
+/**
+ * Index, value and power of the highest point over delay and angle; of equals the first.
+ * @param {Complex[]} antennas
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} margin
+ */
 function highestPoint(antennas, rows, columns, margin) {
   const m = antennas.length;
   const turns = Array.from({ length: columns }, (_, c) => (2 * Math.PI * c) / columns);

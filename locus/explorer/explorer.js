@@ -14,24 +14,34 @@ const FIRST_ROOM = 163; // one with several modes, the true one ahead
 const PAUSE = 500; // [ms] of rest before the words change, so that a screen reader is not flooded
 
 /**
+ * @typedef {import("./layout.js").Room} Room
+ * @typedef {import("./locate.js").Look} Look
+ * @typedef {import("./locate.js").Settings} Settings
+ */
+
+/**
  * @param {HTMLElement} root
  * @param {object} [options]
- * @param {Record<string, any>} [options.settings] what `locus.explorer` exports; by default the file beside this module
+ * @param {Settings} [options.settings] what `locus.explorer` exports; by default the file beside this module
  * @param {string | URL} [options.worker] the worker's module; by default the one beside this module
- * @param {import("./layout.js").Room} [options.room] a room to explore instead of random ones
+ * @param {Room | null} [options.room] a room to explore instead of random ones
  */
 export async function mount(root, options = {}) {
   root.classList.add("locus-explorer");
   try {
     const settings = options.settings ?? (await load(new URL("./settings.json", import.meta.url)));
     const worker = new Worker(options.worker ?? new URL("./worker.js", import.meta.url), { type: "module" });
-    root.explorer = new Explorer(root, settings, worker, options.room ?? null);
+    Object.assign(root, { explorer: new Explorer(root, settings, worker, options.room ?? null) });
   } catch (error) {
-    root.textContent = `The explorer could not start: ${error.message}`;
+    root.textContent = `The explorer could not start: ${error instanceof Error ? error.message : error}`;
     throw error;
   }
 }
 
+/**
+ * @param {URL} address
+ * @returns {Promise<Settings>}
+ */
 async function load(address) {
   const response = await fetch(address);
   if (!response.ok) throw new Error(`Expected the run's weights at ${address}, got status ${response.status}`);
@@ -42,19 +52,34 @@ class Explorer {
   #newest = 0;
   #roomSeed = FIRST_ROOM;
   #drawing = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   #pause;
 
+  /**
+   * @param {HTMLElement} root
+   * @param {Settings} settings
+   * @param {Worker} worker
+   * @param {Room | null} room
+   */
   constructor(root, settings, worker, room) {
-    Object.assign(this, { root, settings, worker, result: null, world: new World(settings, room) });
-    const look = (dragging) => this.#look(dragging);
+    this.root = root;
+    this.settings = settings;
+    this.worker = worker;
+    this.world = new World(settings, room, FIRST_ROOM);
+    /** @type {Look | null} */
+    this.result = null;
+    const look = (/** @type {boolean} */ dragging) => this.#look(dragging);
     const actions = {
       choose: () => look(false),
       select: () => this.#select(this.page.selected.value),
       newNoise: () => {
-        this.page.seed.value = Number(this.page.seed.value) + 1;
+        this.page.seed.value = `${Number(this.page.seed.value) + 1}`;
         look(false);
       },
-      newRoom: () => this.#reset(this.#roomSeed + 1),
+      newRoom: () => {
+        this.world.reset(++this.#roomSeed);
+        this.#start();
+      },
       addObstacle: () => this.#change(this.world.addObstacle(this.#newest), "There is no space for another obstacle."),
       removeObstacle: () => this.#change(this.world.removeObstacle(), "Select an obstacle to remove it."),
     };
@@ -63,7 +88,7 @@ class Explorer {
     worker.onmessage = ({ data }) => this.#receive(data);
     worker.onerror = (event) => this.#say(`The computation failed: ${event.message}`);
     worker.postMessage({ settings });
-    this.#reset(FIRST_ROOM);
+    this.#start();
     handle(this.view, this.world, {
       moved: look,
       selected: () => this.#select(this.world.selected),
@@ -75,7 +100,10 @@ class Explorer {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
   }
 
-  /** Where a thing is on the page [px], for those who point at it. */
+  /**
+   * Where a thing is on the page [px], for those who point at it.
+   * @param {string} thing
+   */
   pointTo(thing) {
     const box = this.page.map.getBoundingClientRect();
     const { x, y } = this.world.positionOf(thing);
@@ -83,15 +111,18 @@ class Explorer {
     return { x: box.left + u, y: box.top + v };
   }
 
-  #reset(seed) {
-    this.#roomSeed = seed;
-    this.world.reset(seed);
+  /** Show a world that is new. */
+  #start() {
     this.result = null;
     this.#fit();
     this.#select("transmitter");
     this.#look(false);
   }
 
+  /**
+   * @param {boolean} done whether an obstacle came or went
+   * @param {string} otherwise what to say if not
+   */
   #change(done, otherwise) {
     if (!done) {
       this.#say(otherwise);
@@ -101,6 +132,7 @@ class Explorer {
     this.#look(false);
   }
 
+  /** @param {string} thing */
   #select(thing) {
     this.world.selected = thing;
     const { selected, remove } = this.page;
@@ -110,7 +142,10 @@ class Explorer {
     this.#draw();
   }
 
-  /** Ask the worker for a look at the scene as it is now. */
+  /**
+   * Ask the worker for a look at the scene as it is now.
+   * @param {boolean} dragging
+   */
   #look(dragging) {
     const { room, receiver, transmitter, gridPoints } = this.world;
     const scene = { room, receiver, transmitter, gridPoints, ...this.page.choices() };
@@ -119,32 +154,34 @@ class Explorer {
     this.#draw();
   }
 
+  /** @param {import("./worker.js").Answer} answer */
   #receive({ id, result, coarse, error }) {
-    if (error) {
-      this.#say(error);
+    if (!result) {
+      this.#say(error ?? "");
       return;
     }
     // An answer that is late is better than none while something is dragged.
     this.result = result;
     if (id === this.#newest && !coarse) this.root.dataset.settled = "true";
-    this.#showReadouts();
+    this.#showReadouts(result);
     this.#draw();
   }
 
-  #showReadouts() {
-    const { mass, uniformMass, entropy, mapError, numCandidates, milliseconds } = this.result;
+  /** @param {Look} result */
+  #showReadouts(result) {
+    const { mass, uniformMass, entropy, mapError, numCandidates, milliseconds } = result;
     const { outputs } = this.page;
-    const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+    const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
     outputs.mass.textContent = `${percent(mass)} (uniform: ${percent(uniformMass)})`;
     outputs.entropy.textContent = `${entropy.toFixed(2)} nat (≈ ${count(Math.exp(entropy))} of ${numCandidates} places)`;
     outputs.mapError.textContent = `${mapError.toFixed(1)} m`;
     Object.assign(this.root.dataset, { mass, uniformMass, entropy, mapError, numCandidates, milliseconds });
     clearTimeout(this.#pause);
-    this.#pause = setTimeout(() => this.#say(this.#describe()), PAUSE);
+    this.#pause = setTimeout(() => this.#say(this.#describe(result)), PAUSE);
   }
 
-  #describe() {
-    const { mass, uniformMass, mapError, numCandidates, observed } = this.result;
+  /** @param {Look} result */
+  #describe({ mass, uniformMass, mapError, numCandidates, observed }) {
     const name = this.page.method.selectedOptions[0].textContent;
     const heard = observed.length === 0 ? "hears no path" : `hears ${observed.length} path${observed.length > 1 ? "s" : ""}`;
     const hit = mapError < 0.05 ? "is the true one" : `is ${mapError.toFixed(1)} m off`;
@@ -154,6 +191,7 @@ class Explorer {
     );
   }
 
+  /** @param {string} text */
   #say(text) {
     this.page.says.textContent = text;
   }
@@ -182,4 +220,5 @@ class Explorer {
   }
 }
 
+/** @param {number} number */
 const count = (number) => (number < 10 ? number.toFixed(1) : number.toFixed(0));

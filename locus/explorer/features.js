@@ -3,10 +3,19 @@
 import { snrDb } from "./radio.js";
 
 /**
+ * @typedef {object} NetworkOptions what a trained network must know to be used
+ * @property {number} num_paths
+ * @property {number} num_features numbers of all paths of a side
+ * @property {{snr_range: [number, number], order: string}} features
+ * @property {number} size side of the rooms trained on [m]
+ * @property {string} encoding
+ */
+
+/**
  * Cosine and sine of the angle and the scaled SNR of the strongest paths; a missing path is three zeros.
  * @param {import("./paths.js").Paths} paths
  * @param {import("./radio.js").Radio} radio
- * @param {{num_paths: number, num_features: number, features: {snr_range: [number, number], order: string}}} options of the network
+ * @param {NetworkOptions} options
  * @param {number} [used] strongest paths that are used, all by default; the network sees the others as missing
  * @returns {Float64Array} (row, feature)
  */

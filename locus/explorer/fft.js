@@ -3,13 +3,15 @@
 /** @type {Map<number, {cos: Float64Array, sin: Float64Array}>} */
 const tables = new Map();
 
+/** @param {number} length */
 function tableOf(length) {
-  if (!tables.has(length)) {
-    if (length < 1 || (length & (length - 1)) !== 0) throw new RangeError(`Expected a power of two, got ${length}`);
-    const angles = Float64Array.from({ length: length / 2 }, (_, k) => (2 * Math.PI * k) / length);
-    tables.set(length, { cos: angles.map(Math.cos), sin: angles.map(Math.sin) });
-  }
-  return tables.get(length);
+  const known = tables.get(length);
+  if (known) return known;
+  if (length < 1 || (length & (length - 1)) !== 0) throw new RangeError(`Expected a power of two, got ${length}`);
+  const angles = Float64Array.from({ length: length / 2 }, (_, k) => (2 * Math.PI * k) / length);
+  const table = { cos: angles.map(Math.cos), sin: angles.map(Math.sin) };
+  tables.set(length, table);
+  return table;
 }
 
 /**

@@ -1,19 +1,40 @@
-/** Points, segments and polygons in the plane [m]. A polygon is a list of corners [x, y]; its edges close the ring. */
+/** Points, segments and polygons in the plane [m]. */
 
-/** Ends of all edges, [x0, y0, x1, y1] each. */
+/**
+ * @typedef {[number, number]} Point x and y
+ * @typedef {Point[]} Polygon its corners; edges close the ring
+ * @typedef {[number, number, number, number]} Edge x0, y0, x1, y1
+ */
+
+/**
+ * @param {Polygon} polygon
+ * @returns {Edge[]}
+ */
 export function edgesOf(polygon) {
   return polygon.map(([x, y], i) => [x, y, ...polygon[(i + 1) % polygon.length]]);
 }
 
-/** Twice the area, positive if the corners go round counterclockwise. */
+/**
+ * Twice the area, positive if the corners go round counterclockwise.
+ * @param {Polygon} polygon
+ */
 function signedArea(polygon) {
   return edgesOf(polygon).reduce((sum, [x0, y0, x1, y1]) => sum + x0 * y1 - x1 * y0, 0);
 }
 
+/**
+ * @param {Polygon} polygon
+ * @param {boolean} clockwise
+ */
 export function orient(polygon, clockwise) {
   return signedArea(polygon) > 0 === clockwise ? polygon.toReversed() : polygon;
 }
 
+/**
+ * @param {Polygon} polygon
+ * @param {number} x
+ * @param {number} y
+ */
 export function contains(polygon, x, y) {
   let inside = false;
   for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
@@ -23,7 +44,12 @@ export function contains(polygon, x, y) {
   return inside;
 }
 
-/** Least distance of a point to any edge. */
+/**
+ * Least distance of a point to any edge.
+ * @param {Polygon} polygon
+ * @param {number} x
+ * @param {number} y
+ */
 export function distanceToEdges(polygon, x, y) {
   let least = Infinity;
   for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
@@ -35,26 +61,41 @@ export function distanceToEdges(polygon, x, y) {
   return least;
 }
 
-function crosses([ax, ay, bx, by], [cx, cy, dx, dy]) {
-  const side = (x0, y0, x1, y1, x, y) => (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0);
-  return (
-    side(ax, ay, bx, by, cx, cy) * side(ax, ay, bx, by, dx, dy) < 0 &&
-    side(cx, cy, dx, dy, ax, ay) * side(cx, cy, dx, dy, bx, by) < 0
-  );
+/**
+ * @param {Edge} one
+ * @param {Edge} other
+ */
+function crosses(one, other) {
+  /** @type {(edge: Edge, x: number, y: number) => number} */
+  const side = ([x0, y0, x1, y1], x, y) => (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0);
+  const [ax, ay, bx, by] = one;
+  const [cx, cy, dx, dy] = other;
+  return side(one, cx, cy) * side(one, dx, dy) < 0 && side(other, ax, ay) * side(other, bx, by) < 0;
 }
 
-/** Least distance between the edges of two polygons, 0 if they cross. */
+/**
+ * Least distance between the edges of two polygons, 0 if they cross.
+ * @param {Polygon} a
+ * @param {Polygon} b
+ */
 export function edgeGap(a, b) {
   const [edgesA, edgesB] = [edgesOf(a), edgesOf(b)];
   if (edgesA.some((one) => edgesB.some((other) => crosses(one, other)))) return 0;
   return Math.min(...a.map(([x, y]) => distanceToEdges(b, x, y)), ...b.map(([x, y]) => distanceToEdges(a, x, y)));
 }
 
-/** Smallest and largest coordinates: x0, y0, x1, y1. */
+/**
+ * Smallest and largest coordinates: x0, y0, x1, y1.
+ * @param {Polygon} polygon
+ * @returns {Edge}
+ */
 export function boundsOf(polygon) {
   const [x, y] = [polygon.map((corner) => corner[0]), polygon.map((corner) => corner[1])];
   return [Math.min(...x), Math.min(...y), Math.max(...x), Math.max(...y)];
 }
 
+/** @type {(polygon: Polygon, dx: number, dy: number) => Polygon} */
 export const shift = (polygon, dx, dy) => polygon.map(([x, y]) => [x + dx, y + dy]);
+
+/** @type {(polygon: Polygon) => Polygon} */
 export const quarterTurn = (polygon) => polygon.map(([x, y]) => [-y, x]);

@@ -5,13 +5,45 @@ import { boundsOf, contains, distanceToEdges, edgeGap, edgesOf, orient, quarterT
 const MOST_DRAWS = 10_000;
 
 /**
- * @typedef {{corners: number[][], material: string}} Shape
+ * @typedef {import("./geometry.js").Polygon} Polygon
+ * @typedef {import("./random.js").Random} Random
+ * @typedef {{x: number, y: number}} Place
+ * @typedef {{corners: Polygon, material: string}} Shape
  * @typedef {{outline: Shape, obstacles: Shape[], clearance: number}} Room
  */
 
-/** Walls of a room, free space on their left, and the permittivity of each. */
+/**
+ * @typedef {object} RoomSettings section `room` of a run; lengths in metres
+ * @property {number} size
+ * @property {number} num_obstacles
+ * @property {[number, number]} rectangle_side
+ * @property {[number, number]} bent_side
+ * @property {[number, number]} arm_thickness
+ * @property {number} obstacle_gap
+ * @property {number} wall_gap
+ * @property {number} clearance
+ * @property {number} grid_points
+ * @property {number} min_feasible
+ * @property {string} material
+ */
+
+/**
+ * @typedef {object} RoomConstants
+ * @property {number} min_distance of a candidate to the receiver [m]
+ * @property {number} shapes_per_obstacle that are drawn at most
+ */
+
+/**
+ * Walls of a room, free space on their left, and the permittivity of each.
+ * @param {Room} room
+ * @param {Record<string, [number, number]>} permittivities
+ * @returns {import("./twin.js").Walls}
+ */
 export function wallsOf(room, permittivities) {
-  const [walls, eta] = [[], []];
+  /** @type {number[]} */
+  const walls = [];
+  /** @type {[number, number][]} */
+  const eta = [];
   [room.outline, ...room.obstacles].forEach(({ corners, material }, i) => {
     for (const edge of edgesOf(orient(corners, i > 0))) {
       walls.push(...edge);
@@ -21,7 +53,12 @@ export function wallsOf(room, permittivities) {
   return { walls: Float64Array.from(walls), eta };
 }
 
-/** Whether a point lies in free space, at least `clearance` from every wall. */
+/**
+ * Whether a point lies in free space, at least `clearance` from every wall.
+ * @param {Room} room
+ * @param {number} x
+ * @param {number} y
+ */
 export function isFree(room, x, y, clearance = room.clearance) {
   return (
     contains(room.outline.corners, x, y) &&
@@ -32,10 +69,13 @@ export function isFree(room, x, y, clearance = room.clearance) {
 
 /**
  * Every feasible point of a regular grid over the room's bounding box.
+ * @param {Room} room
+ * @param {number} numPoints per axis
  * @returns {{points: Float64Array, spacing: [number, number]}} points (point, 2)
  */
 export function makeGrid(room, numPoints) {
   const [x0, y0, x1, y1] = boundsOf(room.outline.corners);
+  /** @type {[number, number]} */
   const spacing = [(x1 - x0) / (numPoints - 1), (y1 - y0) / (numPoints - 1)];
   const points = [];
   for (let i = 0; i < numPoints; i++) {
@@ -47,7 +87,13 @@ export function makeGrid(room, numPoints) {
   return { points: Float64Array.from(points), spacing };
 }
 
-/** A random point of the free space; null if none is found. */
+/**
+ * A random point of the free space; null if none is found.
+ * @param {Room} room
+ * @param {Random} random
+ * @param {(x: number, y: number) => boolean} accept
+ * @returns {Place | null}
+ */
 export function drawPoint(room, random, accept = () => true) {
   const [x0, y0, x1, y1] = boundsOf(room.outline.corners);
   for (let i = 0; i < MOST_DRAWS; i++) {
@@ -59,15 +105,17 @@ export function drawPoint(room, random, accept = () => true) {
 
 /**
  * A room as Sec. III-A describes it: a square with rectangular, L- and T-shaped obstacles.
- * @param {import("./random.js").Random} random
- * @param {Record<string, any>} settings section `room` of a run
- * @param {{shapes_per_obstacle: number}} constants
+ * @param {Random} random
+ * @param {RoomSettings} settings
+ * @param {RoomConstants} constants
  * @returns {Room}
  */
 export function drawRoom(random, settings, constants) {
   const { size, material, clearance } = settings;
+  /** @type {Shape} */
   const outline = { corners: [[0, 0], [size, 0], [size, size], [0, size]], material };
   for (let i = 0; i < MOST_DRAWS; i++) {
+    /** @type {Room} */
     const room = { outline, obstacles: [], clearance };
     const mostShapes = constants.shapes_per_obstacle * settings.num_obstacles;
     for (let draw = 0; draw < mostShapes && room.obstacles.length < settings.num_obstacles; draw++) {
@@ -80,8 +128,15 @@ export function drawRoom(random, settings, constants) {
   throw new RangeError(`Expected 'room' settings that a layout can meet, got none in ${MOST_DRAWS} draws`);
 }
 
-/** One more obstacle for a room, or null if this draw does not keep its distances. */
+/**
+ * One more obstacle for a room, or null if this draw does not keep its distances.
+ * @param {Room} room
+ * @param {Random} random
+ * @param {RoomSettings} settings
+ * @returns {Shape | null}
+ */
 export function drawObstacle(room, random, settings, scale = 1) {
+  /** @type {Polygon} */
   let corners = drawShape(random, settings).map(([x, y]) => [scale * x, scale * y]);
   for (let turns = random.integer(4); turns > 0; turns--) corners = quarterTurn(corners);
   const [x0, y0, x1, y1] = boundsOf(corners);
@@ -95,7 +150,12 @@ export function drawObstacle(room, random, settings, scale = 1) {
   return { corners: placed, material: room.outline.material };
 }
 
-/** A rectangle, an L or a T, one as likely as the other, with its box's lower left corner at the origin. */
+/**
+ * A rectangle, an L or a T, one as likely as the other, with its box's lower left corner at the origin.
+ * @param {Random} random
+ * @param {RoomSettings} settings
+ * @returns {Polygon}
+ */
 function drawShape(random, settings) {
   const kind = random.integer(3);
   if (kind === 0) {
@@ -109,7 +169,13 @@ function drawShape(random, settings) {
   return [[0, 0], [w, 0], [w, foot], [b, foot], [b, h], [a, h], [a, foot], [0, foot]];
 }
 
-/** Whether an obstacle may stand so: in the room, apart from the others, and on none of the points. */
+/**
+ * Whether an obstacle may stand so: in the room, apart from the others, and on none of the points.
+ * @param {Room} room
+ * @param {Polygon} corners
+ * @param {Shape[]} others
+ * @param {Place[]} points
+ */
 export function mayStand(room, corners, others, points) {
   const gap = 2 * room.clearance;
   return (
@@ -119,8 +185,14 @@ export function mayStand(room, corners, others, points) {
   );
 }
 
+/** @type {(a: Polygon, b: Polygon, gap: number) => boolean} */
 const areApart = (a, b, gap) => edgeGap(a, b) >= gap && !contains(a, ...b[0]) && !contains(b, ...a[0]);
 
+/**
+ * @param {Room} room
+ * @param {Polygon} corners
+ * @param {number} gap
+ */
 function isInside(room, corners, gap) {
   const outline = room.outline.corners;
   return corners.every(([x, y]) => contains(outline, x, y)) && edgeGap(corners, outline) >= gap;

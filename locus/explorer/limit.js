@@ -46,7 +46,13 @@ export function bayes(paths, channel, radio, { num_bins: numBins, kept }) {
   return normalise(scores);
 }
 
-/** What a candidate sends to each antenna and subcarrier, in units of the noise; returns its energy. */
+/**
+ * What a candidate sends to each antenna and subcarrier, in units of the noise; returns its energy.
+ * @param {import("./observation.js").Complex} signal
+ * @param {import("./paths.js").Paths} paths
+ * @param {number} row
+ * @param {import("./radio.js").Radio} radio
+ */
 function fillSignal(signal, paths, row, radio) {
   const { numSubcarriers: length, numAntennas } = radio;
   const scale = Math.sqrt(radio.txPower / radio.noisePower);
@@ -74,7 +80,13 @@ function fillSignal(signal, paths, row, radio) {
   return energy;
 }
 
-/** Logarithm of the mean of I0(2 |z|) over the bins, weighted with the prior. */
+/**
+ * Logarithm of the mean of I0(2 |z|) over the bins, weighted with the prior.
+ * @param {Float64Array} re
+ * @param {Float64Array} im
+ * @param {Float64Array} prior
+ * @param {number} kept
+ */
 function logIntegral(re, im, prior, kept) {
   let top = 0;
   for (let b = 0; b < prior.length; b++) if (prior[b] > 0) top = Math.max(top, re[b] * re[b] + im[b] * im[b]);
@@ -90,7 +102,10 @@ function logIntegral(re, im, prior, kept) {
   return peak + Math.log(total);
 }
 
-/** exp(-x) I0(x) after Abramowitz and Stegun 9.8.1 and 9.8.2: to 2e-7, whatever the size of x. */
+/**
+ * exp(-x) I0(x) after Abramowitz and Stegun 9.8.1 and 9.8.2: to 2e-7, whatever the size of x.
+ * @param {number} x
+ */
 function besselI0e(x) {
   if (x < 3.75) {
     const t = (x / 3.75) ** 2;
@@ -102,11 +117,16 @@ function besselI0e(x) {
   return (0.39894228 + t * (0.01328592 + t * (0.00225319 + t * (-0.00157565 + t * series)))) / Math.sqrt(x);
 }
 
-/** Probability that the sync offset, modulo the pilot's period, is nearest to each bin; bin 0 is at offset 0. */
+/**
+ * Probability that the sync offset, modulo the pilot's period, is nearest to each bin; bin 0 is at offset 0.
+ * @param {import("./radio.js").Radio} radio
+ * @param {number} numBins
+ */
 function foldedPrior(radio, numBins) {
   const mass = new Float64Array(numBins);
   if (radio.syncWindow === 0) return mass.fill(1, 0, 1);
   const window = radio.syncWindow / radio.period;
+  /** @param {number} edge */
   const below = (edge) => (Math.floor(window) * edge + Math.min(edge, window % 1)) / window;
   for (let b = 0; b < numBins; b++) {
     mass[b] = below((b + 0.5) / numBins) - below(Math.max(b - 0.5, 0) / numBins);

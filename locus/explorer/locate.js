@@ -11,10 +11,44 @@ import { summarise } from "./summary.js";
 import { Twin } from "./twin.js";
 
 /**
+ * @typedef {import("./layout.js").Place} Place
+ * @typedef {import("./layout.js").Room} Room
+ * @typedef {import("./paths.js").Paths} Paths
+ * @typedef {import("./radio.js").Radio} Radio
+ * @typedef {import("./twin.js").Pose} Pose
+ */
+
+/**
+ * @typedef {object} Settings what `locus.explorer` exports of a run
+ * @property {string} run
+ * @property {import("./layout.js").RoomSettings} room
+ * @property {import("./radio.js").RadioSettings} radio
+ * @property {import("./estimator.js").EstimatorOptions} estimator
+ * @property {{max_depth: number, max_paths: number, wall_thickness: number}} twin
+ * @property {Record<string, [number, number]>} materials complex relative permittivity of each
+ * @property {Record<string, import("./methods.js").Method>} methods
+ * @property {Constants} constants
+ */
+
+/**
+ * @typedef {object} Constants what these modules share with the package beyond the settings of a run
+ * @property {number} speed_of_light
+ * @property {number} boltzmann
+ * @property {import("./layout.js").RoomConstants} room
+ * @property {import("./twin.js").TwinConstants} twin
+ * @property {import("./estimator.js").FitConstants} fit
+ * @property {import("./baselines.js").DensityConstants} density
+ * @property {import("./limit.js").LimitConstants} limit
+ * @property {number} near distance [m] from the transmitter within which posterior mass is counted
+ * @property {number} floor relative log posterior [nat] that is as dark as a map gets
+ * @property {{receiver: string, transmitter: string}} colours
+ */
+
+/**
  * @typedef {object} Scene
- * @property {import("./layout.js").Room} room
- * @property {import("./twin.js").Pose} receiver
- * @property {{x: number, y: number}} transmitter
+ * @property {Room} room
+ * @property {Pose} receiver
+ * @property {Place} transmitter
  * @property {number} gridPoints candidates per axis, before those that are not free are left out
  * @property {number} depth most reflections of a path
  * @property {number} numPaths strongest paths that are estimated and compared
@@ -24,11 +58,15 @@ import { Twin } from "./twin.js";
  * @property {boolean} rays whether the transmitter's rays are wanted
  */
 
+/** @typedef {ReturnType<Locator["locate"]>} Look what is seen of a scene */
+/** @typedef {ReturnType<typeof makeGrid>} Grid */
+
 export class Locator {
   #settings;
+  /** @type {Map<number, {key: string, twin: Twin, grid: Grid, traced: Paths}>} */
   #libraries = new Map(); // the last one of each grid: a coarse and a fine one take turns
 
-  /** @param {Record<string, any>} settings what `locus.explorer` exports of a run */
+  /** @param {Settings} settings */
   constructor(settings) {
     this.#settings = settings;
     for (const { weights } of Object.values(settings.methods)) {
@@ -66,23 +104,32 @@ export class Locator {
     };
   }
 
-  /** The twin and the traced grid; they stay the same while only the transmitter moves. */
+  /**
+   * The twin and the traced grid; they stay the same while only the transmitter moves.
+   * @param {Scene} scene
+   * @param {Radio} radio
+   */
   #prepare({ room, receiver, depth, gridPoints }, radio) {
     const key = JSON.stringify([room, receiver, depth, gridPoints]);
-    if (this.#libraries.get(gridPoints)?.key !== key) {
-      const { materials, constants, twin: options } = this.#settings;
-      const { points, spacing } = makeGrid(room, gridPoints);
-      const far = (i) => Math.hypot(points[i] - receiver.x, points[i + 1] - receiver.y) >= constants.room.min_distance;
-      const grid = { points: points.filter((_, i) => far(i - (i % 2))), spacing };
-      const limits = { maxDepth: depth, maxPaths: options.max_paths, wallThickness: options.wall_thickness };
-      const twin = new Twin(wallsOf(room, materials), receiver, limits, radio, constants.twin);
-      const traced = twin.trace(receiver.heading, grid.points);
-      this.#libraries.set(gridPoints, { key, twin, grid, traced });
-    }
-    return this.#libraries.get(gridPoints);
+    const known = this.#libraries.get(gridPoints);
+    if (known?.key === key) return known;
+    const { materials, constants, twin: options } = this.#settings;
+    const { points, spacing } = makeGrid(room, gridPoints);
+    const apart = (/** @type {number} */ i) => Math.hypot(points[i] - receiver.x, points[i + 1] - receiver.y);
+    const grid = { points: points.filter((_, i) => apart(i - (i % 2)) >= constants.room.min_distance), spacing };
+    const limits = { maxDepth: depth, maxPaths: options.max_paths, wallThickness: options.wall_thickness };
+    const twin = new Twin(wallsOf(room, materials), receiver, limits, radio, constants.twin);
+    const library = { key, twin, grid, traced: twin.trace(receiver.heading, grid.points) };
+    this.#libraries.set(gridPoints, library);
+    return library;
   }
 }
 
+/**
+ * Index of the point that is nearest to a place.
+ * @param {Float64Array} points (point, 2)
+ * @param {Place} place
+ */
 function nearest(points, { x, y }) {
   let [best, least] = [0, Infinity];
   for (let i = 0; i < points.length; i += 2) {
@@ -92,7 +139,13 @@ function nearest(points, { x, y }) {
   return best;
 }
 
-/** Angle [rad] and SNR [dB] of the strongest paths of a row. */
+/**
+ * Angle [rad] and SNR [dB] of the strongest paths of a row.
+ * @param {Paths} paths
+ * @param {number} row
+ * @param {Radio} radio
+ * @param {number} count at most
+ */
 function listPaths(paths, row, radio, count) {
   const found = [];
   for (let p = row * paths.width; p < (row + 1) * paths.width && paths.order[p] >= 0 && found.length < count; p++) {

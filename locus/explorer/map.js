@@ -1,10 +1,17 @@
 /** The map: a world and a posterior in, a picture on a canvas out, and places on it back in metres. */
 
 import { RAYS, themeOf, viridis } from "./colours.js";
+import { contextOf, resize } from "./canvas.js";
 import { boundsOf } from "./geometry.js";
 import { indexOf } from "./world.js";
 
 const MARGIN = 10; // [px]
+
+/**
+ * @typedef {import("./geometry.js").Polygon} Polygon
+ * @typedef {import("./locate.js").Look} Look
+ * @typedef {import("./world.js").World} World
+ */
 
 export class MapView {
   /**
@@ -17,33 +24,51 @@ export class MapView {
     this.floor = floor;
     this.colours = colours;
     this.heat = document.createElement("canvas");
+    this.scale = 1; // [px/m]
+    this.origin = [0, 0]; // [px]
   }
 
-  /** Fit the room into the canvas; call it when the canvas or the room changes. */
+  /**
+   * Fit the room into the canvas; call it when the canvas or the room changes.
+   * @param {Polygon} outline
+   */
   fit(outline) {
     const { canvas } = this;
     const [x0, y0, x1, y1] = boundsOf(outline);
     this.scale = (canvas.clientWidth - 2 * MARGIN) / (x1 - x0);
     const height = this.scale * (y1 - y0) + 2 * MARGIN;
-    const density = window.devicePixelRatio || 1;
     canvas.style.height = `${height}px`;
-    canvas.width = Math.round(canvas.clientWidth * density);
-    canvas.height = Math.round(height * density);
     this.origin = [MARGIN - this.scale * x0, MARGIN + this.scale * y1];
-    canvas.getContext("2d").setTransform(density, 0, 0, density, 0, 0);
+    resize(canvas, canvas.clientWidth, height);
   }
 
-  /** From metres to pixels of the canvas, and back. */
+  /**
+   * From metres to pixels of the canvas.
+   * @param {number} x
+   * @param {number} y
+   * @returns {[number, number]}
+   */
   toPixel(x, y) {
     return [this.origin[0] + this.scale * x, this.origin[1] - this.scale * y];
   }
 
+  /**
+   * And back.
+   * @param {number} u
+   * @param {number} v
+   * @returns {[number, number]}
+   */
   toMetre(u, v) {
     return [(u - this.origin[0]) / this.scale, (this.origin[1] - v) / this.scale];
   }
 
+  /**
+   * @param {World} world
+   * @param {Look | null} result
+   * @param {boolean} focused
+   */
   draw(world, result, focused) {
-    const context = this.canvas.getContext("2d");
+    const context = contextOf(this.canvas);
     const theme = themeOf(this.canvas);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     context.lineJoin = "round";
@@ -69,13 +94,22 @@ export class MapView {
     if (focused) this.#drawFocus(context, world, theme);
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Polygon} corners
+   */
   #polygon(context, corners) {
     context.beginPath();
     corners.forEach(([x, y], i) => context[i === 0 ? "moveTo" : "lineTo"](...this.toPixel(x, y)));
     context.closePath();
   }
 
-  /** One pixel a candidate on a small canvas, drawn large. */
+  /**
+   * One pixel a candidate on a small canvas, drawn large.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Look} result
+   * @param {Polygon} outline
+   */
   #drawHeat(context, { points, spacing, logPosterior }, outline) {
     const [x0, y0, x1, y1] = boundsOf(outline);
     const [columns, rows] = [Math.round((x1 - x0) / spacing[0]) + 1, Math.round((y1 - y0) / spacing[1]) + 1];
@@ -87,7 +121,7 @@ export class MapView {
       image.data.set([...viridis(1 - (value - largest) / this.floor), 255], 4 * (row * columns + column));
     });
     [this.heat.width, this.heat.height] = [columns, rows];
-    this.heat.getContext("2d").putImageData(image, 0, 0);
+    contextOf(this.heat).putImageData(image, 0, 0);
     const [left, top] = this.toPixel(x0 - spacing[0] / 2, y1 + spacing[1] / 2);
     context.save();
     this.#polygon(context, outline);
@@ -97,6 +131,10 @@ export class MapView {
     context.restore();
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Look["rays"][number]} ray
+   */
   #drawRay(context, { order, points }) {
     context.beginPath();
     for (let i = 0; i < points.length; i += 2) context.lineTo(...this.toPixel(points[i], points[i + 1]));
@@ -104,7 +142,11 @@ export class MapView {
     stroke(context, RAYS[order % RAYS.length], 1.4);
   }
 
-  /** A ring around the most probable candidate. */
+  /**
+   * A ring around the most probable candidate.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Look} result
+   */
   #drawBest(context, { place }) {
     context.beginPath();
     context.arc(...this.toPixel(place.x, place.y), 14, 0, 2 * Math.PI);
@@ -112,25 +154,25 @@ export class MapView {
     stroke(context, "white", 1.8);
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {World} world
+   */
   #drawReceiver(context, world) {
     const [u, v] = this.toPixel(world.receiver.x, world.receiver.y);
     const tip = world.positionOf("heading");
     const [a, b] = this.toPixel(tip.x, tip.y);
     const angle = Math.atan2(b - v, a - u);
-    const arrow = () => {
-      context.beginPath();
-      context.moveTo(u, v);
-      context.lineTo(a, b);
-      for (const side of [2.6, -2.6]) {
-        context.moveTo(a, b);
-        context.lineTo(a + 11 * Math.cos(angle + side), b + 11 * Math.sin(angle + side));
-      }
-    };
-    context.lineCap = "round";
-    for (const [colour, width] of [["white", 6], [this.colours.receiver, 3]]) {
-      arrow();
-      stroke(context, colour, width);
+    context.beginPath();
+    context.moveTo(u, v);
+    context.lineTo(a, b);
+    for (const side of [2.6, -2.6]) {
+      context.moveTo(a, b);
+      context.lineTo(a + 11 * Math.cos(angle + side), b + 11 * Math.sin(angle + side));
     }
+    context.lineCap = "round";
+    stroke(context, "white", 6);
+    stroke(context, this.colours.receiver, 3);
     context.beginPath();
     context.arc(u, v, 6.5, 0, 2 * Math.PI);
     context.fillStyle = this.colours.receiver;
@@ -138,6 +180,10 @@ export class MapView {
     stroke(context, "white", 1.8);
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {World} world
+   */
   #drawTransmitter(context, { transmitter }) {
     const [u, v] = this.toPixel(transmitter.x, transmitter.y);
     context.beginPath();
@@ -151,7 +197,12 @@ export class MapView {
     context.fill();
   }
 
-  /** A dashed ring around the thing that the keyboard moves. */
+  /**
+   * A dashed ring around the thing that the keyboard moves.
+   * @param {CanvasRenderingContext2D} context
+   * @param {World} world
+   * @param {import("./colours.js").Theme} theme
+   */
   #drawFocus(context, world, theme) {
     if (indexOf(world.selected) >= 0) return; // it has a red outline
     const { x, y } = world.positionOf(world.selected);
@@ -164,6 +215,11 @@ export class MapView {
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} colour
+ * @param {number} width [px]
+ */
 function stroke(context, colour, width) {
   context.strokeStyle = colour;
   context.lineWidth = width;

@@ -8,6 +8,8 @@ import { embed, normalise, scorePairs } from "./score.js";
 
 export const BAYES = "bayes";
 
+/** @typedef {{title: string, options: import("./features.js").NetworkOptions, weights: import("./score.js").Weights}} Method */
+
 /**
  * @typedef {object} Evidence
  * @property {Float64Array} candidates (candidate, 2) [m]
@@ -20,7 +22,7 @@ export const BAYES = "bayes";
  */
 
 /**
- * @param {Record<string, object>} methods trained methods by name, as the run's weights hold them
+ * @param {Record<string, Method>} methods trained methods by name, as the run's weights hold them
  * @param {string} name one of them, or `bayes`
  * @param {Evidence} evidence
  * @param {{density: import("./baselines.js").DensityConstants, limit: import("./limit.js").LimitConstants}} constants

@@ -4,7 +4,11 @@ import { fft } from "./fft.js";
 
 /** @typedef {{re: Float64Array, im: Float64Array}} Complex samples or subcarriers of each antenna, (antenna, sample) */
 
-/** Spectrum of the pilot, of unit amplitude: a Zadoff-Chu sequence, unitary transform. */
+/**
+ * Spectrum of the pilot, of unit amplitude: a Zadoff-Chu sequence, unitary transform.
+ * @param {number} length
+ * @returns {Complex}
+ */
 export function pilotSpectrum(length) {
   const re = new Float64Array(length);
   const im = new Float64Array(length);
@@ -36,7 +40,14 @@ export function observe(paths, radio, random) {
   return iq;
 }
 
-/** Samples without noise: the pilot's spectrum times the channel's, antenna by antenna. */
+/**
+ * Samples without noise: the pilot's spectrum times the channel's, antenna by antenna.
+ * @param {import("./paths.js").Paths} paths one row
+ * @param {number} offset [s]
+ * @param {number} phase [rad]
+ * @param {import("./radio.js").Radio} radio
+ * @returns {Complex}
+ */
 export function receive(paths, offset, phase, radio) {
   const { numSubcarriers: length, numAntennas } = radio;
   const pilot = pilotSpectrum(length);
@@ -67,6 +78,7 @@ export function receive(paths, offset, phase, radio) {
 /**
  * Channel of each antenna and subcarrier, noise of unit variance: the pilot is taken out again.
  * @param {Complex} iq
+ * @param {import("./radio.js").Radio} radio
  * @returns {Complex}
  */
 export function despread(iq, radio) {

@@ -11,7 +11,11 @@
  * @property {Int32Array} order number of bounces; of an estimate 0; -1: no path
  */
 
-/** @returns {Paths} */
+/**
+ * @param {number} rows
+ * @param {number} width
+ * @returns {Paths}
+ */
 export function makePaths(rows, width) {
   const size = rows * width;
   return {
@@ -25,7 +29,16 @@ export function makePaths(rows, width) {
   };
 }
 
-/** Put a path into its place in a row; the weakest drops out when the row is full; of equals the shorter goes first. */
+/**
+ * Put a path into its place in a row; the weakest drops out when the row is full; of equals the shorter goes first.
+ * @param {Paths} paths
+ * @param {number} row
+ * @param {number} aoa
+ * @param {number} delay
+ * @param {number} re
+ * @param {number} im
+ * @param {number} order
+ */
 export function insertPath(paths, row, aoa, delay, re, im, order) {
   const { width, gainRe, gainIm } = paths;
   const start = row * width;
@@ -49,19 +62,46 @@ export function insertPath(paths, row, aoa, delay, re, im, order) {
   paths.order[from] = order;
 }
 
-/** Replace one row by the first row of another set of the same width. */
+/**
+ * Replace one row by the first row of another set of the same width.
+ * @param {Paths} paths
+ * @param {number} row
+ * @param {Paths} other
+ */
 export function replaceRow(paths, row, other) {
-  for (const name of ["aoa", "delay", "gainRe", "gainIm", "order"]) {
+  for (const name of /** @type {const} */ (["aoa", "delay", "gainRe", "gainIm", "order"])) {
     paths[name].set(other[name].subarray(0, paths.width), row * paths.width);
   }
 }
 
-/** A copy, and one row of it as a set of its own. */
+/**
+ * A copy.
+ * @param {Paths} paths
+ */
 export const copyPaths = (paths) => takeRows(paths, 0, paths.rows);
+
+/**
+ * A copy of one row as a set of its own.
+ * @param {Paths} paths
+ * @param {number} row
+ */
 export const takeRow = (paths, row) => takeRows(paths, row, row + 1);
 
+/**
+ * @param {Paths} paths
+ * @param {number} first
+ * @param {number} end
+ * @returns {Paths}
+ */
 function takeRows(paths, first, end) {
-  const cut = (column) => column.slice(first * paths.width, end * paths.width);
-  const columns = ["aoa", "delay", "gainRe", "gainIm", "order"].map((name) => [name, cut(paths[name])]);
-  return { rows: end - first, width: paths.width, ...Object.fromEntries(columns) };
+  const [from, to] = [first * paths.width, end * paths.width];
+  return {
+    rows: end - first,
+    width: paths.width,
+    aoa: paths.aoa.slice(from, to),
+    delay: paths.delay.slice(from, to),
+    gainRe: paths.gainRe.slice(from, to),
+    gainIm: paths.gainIm.slice(from, to),
+    order: paths.order.slice(from, to),
+  };
 }

@@ -2,9 +2,12 @@
 
 import { indexOf } from "./world.js";
 
+/** @type {Record<string, number>} */
 const REACH = { mouse: 16, pen: 20, touch: 26 }; // [px] around a point that still count as a hit
 const STEP = 0.01; // of the room's longer side, at a key
+/** @type {Record<string, [number, number]>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+/** @type {Record<string, string>} */
 const LETTERS = { t: "transmitter", r: "receiver", h: "heading" };
 
 /**
@@ -14,13 +17,16 @@ const LETTERS = { t: "transmitter", r: "receiver", h: "heading" };
  */
 export function handle(view, world, tell) {
   const { canvas } = view;
-  let drag = null; // {pointer, thing, dx, dy}: from the pointer to the thing [m]
+  /** @type {{pointer: number, thing: string, dx: number, dy: number} | null} */
+  let drag = null; // dx and dy [m] from the pointer to the thing
 
-  const locate = (event) => {
+  /** @typedef {{clientX: number, clientY: number}} Spot */
+  const locate = (/** @type {Spot} */ event) => {
     const box = canvas.getBoundingClientRect();
     return view.toMetre(event.clientX - box.left, event.clientY - box.top);
   };
-  const hit = (event, kind) => world.pick(...locate(event), (REACH[kind] ?? REACH.mouse) / view.scale);
+  const hit = (/** @type {Spot} */ event, /** @type {string} */ kind) =>
+    world.pick(...locate(event), (REACH[kind] ?? REACH.mouse) / view.scale);
 
   canvas.addEventListener("pointerdown", (event) => {
     const thing = event.button === 0 ? hit(event, event.pointerType) : null;
@@ -40,7 +46,7 @@ export function handle(view, world, tell) {
     const [x, y] = locate(event);
     if (world.move(drag.thing, x + drag.dx, y + drag.dy)) tell.moved(true);
   });
-  const drop = (event) => {
+  const drop = (/** @type {PointerEvent} */ event) => {
     if (drag?.pointer !== event.pointerId) return;
     drag = null;
     tell.moved(false);
@@ -48,7 +54,7 @@ export function handle(view, world, tell) {
   canvas.addEventListener("pointerup", drop);
   canvas.addEventListener("pointercancel", drop);
   // A finger on a thing drags it; anywhere else on the map it scrolls the page.
-  const keep = (event) => {
+  const keep = (/** @type {TouchEvent} */ event) => {
     if (hit(event.touches[0], "touch") !== null) event.preventDefault();
   };
   canvas.addEventListener("touchstart", keep, { passive: false });

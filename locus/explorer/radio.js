@@ -1,6 +1,18 @@
 /** Link budget: a run's radio settings in, the numbers that the other modules compute with out. */
 
 /**
+ * @typedef {object} RadioSettings section `radio` of a run
+ * @property {number} carrier [Hz]
+ * @property {number} bandwidth [Hz]
+ * @property {number} tx_power_dbm
+ * @property {number} noise_figure_db
+ * @property {number} temperature [K]
+ * @property {number} num_antennas
+ * @property {number} num_subcarriers
+ * @property {number} sync_window [s]
+ */
+
+/**
  * @typedef {object} Radio
  * @property {number} speedOfLight [m/s]
  * @property {number} wavelength [m]
@@ -13,7 +25,7 @@
  */
 
 /**
- * @param {Record<string, number>} settings section `radio` of a run
+ * @param {RadioSettings} settings
  * @param {{speed_of_light: number, boltzmann: number}} constants
  * @param {number} [powerChange] transmit power beyond that of the settings [dB]
  * @returns {Radio}
@@ -32,12 +44,20 @@ export function makeRadio(settings, constants, powerChange = 0) {
   };
 }
 
-/** SNR per sample and antenna [dB] of a path gain's squared magnitude; -Infinity without gain. */
+/**
+ * SNR per sample and antenna [dB] of a path gain's squared magnitude; -Infinity without gain.
+ * @param {number} power
+ * @param {Radio} radio
+ */
 export function snrDb(power, radio) {
   return 10 * Math.log10((power * radio.txPower) / radio.noisePower);
 }
 
-/** Remainder that is never negative, as Python's. */
+/**
+ * Remainder that is never negative, as Python's.
+ * @param {number} value
+ * @param {number} period
+ */
 export function modulo(value, period) {
   const rest = value % period;
   return rest < 0 ? rest + period : rest;

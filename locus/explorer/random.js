@@ -2,6 +2,7 @@
 
 export class Random {
   #state;
+  /** @type {number | null} */
   #spare = null;
 
   /** @param {number} seed any integer */
@@ -18,7 +19,10 @@ export class Random {
     return low + ((high - low) * ((t ^ (t >>> 14)) >>> 0)) / 2 ** 32;
   }
 
-  /** Integer from 0 to count - 1. */
+  /**
+   * Integer from 0 to count - 1.
+   * @param {number} count
+   */
   integer(count) {
     return Math.floor(this.uniform() * count);
   }

@@ -8,31 +8,29 @@
  */
 
 /**
- * @typedef {object} FitConstants
- * @property {number} proposed share of the threshold that a peak of the matched filter must reach to be refined
- * @property {number} bound_margin relative rounding error of a bound on the matched filter
- * @property {number} damping of the first step
- * @property {number} least_damping
- * @property {number} most_damping
- * @property {number} damping_factor by which the damping grows after a step that fails, and falls after one that does not
- * @property {number} regular least damping, relative to the largest diagonal element
- * @property {number} converged fall of the cost [noise variances] in one step, below which a fit has converged
- * @property {number} rounding the same threshold, relative to the energy of the snapshot
+ * @typedef {import("./observation.js").Complex} Complex
+ * @typedef {[number, number]} Pair real and imaginary part
+ * @typedef {Pair[]} Gram inner products of the factors of two paths, as `pairGram` makes them
+ * @typedef {Complex & {length: number}} Waves (path, length)
+ * @typedef {{normal: Float64Array, right: Float64Array, cost: number}} System normal equations at a state, and its cost
  */
 
 /**
- * @typedef {object} State paths under way, angles in radians a subcarrier or antenna, gains in units of the noise
+ * @typedef {object} Columns paths under way, angles in radians a subcarrier or antenna, gains in units of the noise
  * @property {Float64Array} delay
  * @property {Float64Array} angle
  * @property {Float64Array} gainRe
  * @property {Float64Array} gainIm
- * @property {number} cost squared misfit
  */
 
+/** @typedef {Columns & {cost: number}} State paths and their squared misfit */
+
 /**
- * @param {{re: Float64Array, im: Float64Array}} channel (antenna, subcarrier)
- * @param {State} start
- * @param {FitConstants} constants
+ * @param {Complex} channel (antenna, subcarrier)
+ * @param {Columns} start
+ * @param {number} numAntennas
+ * @param {number} numIterations at most
+ * @param {import("./estimator.js").FitConstants} constants
  * @returns {State}
  */
 export function refine(channel, start, numAntennas, numIterations, constants) {
@@ -60,13 +58,24 @@ export function refine(channel, start, numAntennas, numIterations, constants) {
   return { ...state, cost: system.cost };
 }
 
+/**
+ * @param {Columns} state
+ * @param {Float64Array} move
+ * @returns {Columns}
+ */
 function step({ delay, angle, gainRe, gainIm }, move) {
   const p = delay.length;
+  /** @type {(column: Float64Array, block: number) => Float64Array} */
   const add = (column, block) => column.map((value, i) => value + move[block * p + i]);
   return { angle: add(angle, 0), delay: add(delay, 1), gainRe: add(gainRe, 2), gainIm: add(gainIm, 3) };
 }
 
-/** exp(-j k phase) for k centred on 0, (path, k). */
+/**
+ * exp(-j k phase) for k centred on 0, (path, k).
+ * @param {Float64Array} phases
+ * @param {number} length
+ * @returns {Waves}
+ */
 function waves(phases, length) {
   const re = new Float64Array(phases.length * length);
   const im = new Float64Array(phases.length * length);
@@ -84,7 +93,12 @@ function waves(phases, length) {
   return { re, im, length };
 }
 
-/** Sums of conj(wave i) wave j, weighted with 1, k and k^2 for k centred on 0: three complex numbers. */
+/**
+ * Sums of conj(wave i) wave j, weighted with 1, k and k^2 for k centred on 0: three complex numbers.
+ * @param {Waves} waves
+ * @param {number} i
+ * @param {number} j
+ */
 function moments({ re, im, length }, i, j) {
   let s0r = 0, s0i = 0, s1r = 0, s1i = 0, s2r = 0, s2i = 0;
   for (let n = 0, a = i * length, b = j * length; n < length; n++, a++, b++) {
@@ -101,7 +115,13 @@ function moments({ re, im, length }, i, j) {
   return [s0r, s0i, s1r, s1i, s2r, s2i];
 }
 
-/** What the channel has in common with path i: by the slope of its angle, by that of its delay, and plain. */
+/**
+ * What the channel has in common with path i: by the slope of its angle, by that of its delay, and plain.
+ * @param {Complex} channel
+ * @param {Waves} wave
+ * @param {Waves} array
+ * @param {number} i
+ */
 function project(channel, wave, array, i) {
   const [n, m] = [wave.length, array.length];
   const result = [0, 0, 0, 0, 0, 0];
@@ -129,7 +149,13 @@ function project(channel, wave, array, i) {
   return result;
 }
 
-/** Normal equations at a state, and its cost. */
+/**
+ * @param {Complex} channel
+ * @param {number} numAntennas
+ * @param {Columns} state
+ * @param {number} energy
+ * @returns {System}
+ */
 function linearise(channel, numAntennas, state, energy) {
   const { delay, angle, gainRe, gainIm } = state;
   const p = delay.length;
@@ -159,14 +185,26 @@ function linearise(channel, numAntennas, state, energy) {
 /**
  * Inner products of the factors of two paths, complex, from the moments of array and delay factors: angle with angle,
  * angle with delay, delay with delay, angle with plain, delay with plain, plain with plain.
+ * @param {number[]} a
+ * @param {number[]} f
+ * @returns {Gram}
  */
 function pairGram(a, f) {
+  /** @type {(x: number, y: number) => Pair} */
   const times = (x, y) => [a[x] * f[y] - a[x + 1] * f[y + 1], a[x] * f[y + 1] + a[x + 1] * f[y]];
+  /** @type {(z: Pair) => Pair} */
   const turned = ([re, im]) => [-im, re]; // times j
   return [times(4, 0), times(2, 2), times(0, 4), turned(times(2, 0)), turned(times(0, 2)), times(0, 0)];
 }
 
-/** Take path j's model out of path i's misfit and the other way round; returns Re(conj(g_i) <i, j> g_j). */
+/**
+ * Take path j's model out of path i's misfit and the other way round; returns Re(conj(g_i) <i, j> g_j).
+ * @param {number[][]} misfit
+ * @param {Columns} state
+ * @param {number} i
+ * @param {number} j
+ * @param {Gram} gram
+ */
 function subtractModel(misfit, { gainRe, gainIm }, i, j, [, , , byAngle, byDelay, plain]) {
   [byAngle, byDelay, plain].forEach(([re, im], block) => {
     misfit[i][2 * block] -= re * gainRe[j] - im * gainIm[j];
@@ -181,16 +219,23 @@ function subtractModel(misfit, { gainRe, gainIm }, i, j, [, , , byAngle, byDelay
   return gainRe[i] * re + gainIm[i] * im;
 }
 
-/** Entries of the normal matrix of paths i and j. */
+/**
+ * Entries of the normal matrix of paths i and j.
+ * @param {Float64Array} normal
+ * @param {Columns} state
+ * @param {number} i
+ * @param {number} j
+ * @param {Gram} gram
+ */
 function fillNormal(normal, { gainRe, gainIm }, i, j, [aa, ad, dd, ap, dp, pp]) {
   const p = gainRe.length;
   const [gr, gi, hr, hi] = [gainRe[i], -gainIm[i], gainRe[j], gainIm[j]];
   const [br, bi] = [gr * hr - gi * hi, gr * hi + gi * hr];
-  const both = ([re, im]) => br * re - bi * im; // Re(conj(g_i) g_j z)
-  const mineRe = ([re, im]) => gr * re - gi * im; // Re(conj(g_i) z)
-  const mineIm = ([re, im]) => -(gr * im + gi * re); // Re(j conj(g_i) z)
-  const theirsRe = ([re, im]) => hi * im - hr * re; // Re(-g_j z)
-  const theirsIm = ([re, im]) => -(hr * im + hi * re); // Re(j g_j z)
+  const both = (/** @type {Pair} */ [re, im]) => br * re - bi * im; // Re(conj(g_i) g_j z)
+  const mineRe = (/** @type {Pair} */ [re, im]) => gr * re - gi * im; // Re(conj(g_i) z)
+  const mineIm = (/** @type {Pair} */ [re, im]) => -(gr * im + gi * re); // Re(j conj(g_i) z)
+  const theirsRe = (/** @type {Pair} */ [re, im]) => hi * im - hr * re; // Re(-g_j z)
+  const theirsIm = (/** @type {Pair} */ [re, im]) => -(hr * im + hi * re); // Re(j g_j z)
   const values = [
     [both(aa), both(ad), mineRe(ap), mineIm(ap)],
     [both(ad), both(dd), mineRe(dp), mineIm(dp)],
@@ -206,7 +251,12 @@ function fillNormal(normal, { gainRe, gainIm }, i, j, [aa, ad, dd, ap, dp, pp]) 
   }
 }
 
-/** Damped step by Cholesky's factorisation; null if the matrix is not positive definite. */
+/**
+ * Damped step by Cholesky's factorisation; null if the matrix is not positive definite.
+ * @param {System} system
+ * @param {number} damping
+ * @param {number} regular
+ */
 function solve({ normal, right }, damping, regular) {
   const size = right.length;
   const factor = new Float64Array(size * size);

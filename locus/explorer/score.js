@@ -1,11 +1,16 @@
 /** LOCUS-DT: features of every candidate and of an observation in, the score of each candidate out. */
 
 /**
- * @typedef {{shape: number[], values: number[]}} Tensor row after row
+ * @typedef {{shape: number[], values: ArrayLike<number>}} Tensor row after row
  * @typedef {Record<string, Tensor>} Weights
  */
 
-/** Weights times a vector plus a bias; the vector starts at `from`. */
+/**
+ * Weights times a vector plus a bias; the vector starts at `from`.
+ * @param {Tensor} weight
+ * @param {Tensor | null} bias
+ * @param {Float64Array} vector
+ */
 export function linear(weight, bias, vector, from = 0) {
   const [rows, columns] = weight.shape;
   const result = new Float64Array(rows);
@@ -17,13 +22,20 @@ export function linear(weight, bias, vector, from = 0) {
   return result;
 }
 
-/** Negative numbers become zero, in place. */
+/**
+ * Negative numbers become zero, in place.
+ * @param {Float64Array} vector
+ */
 export function relu(vector) {
   for (let i = 0; i < vector.length; i++) if (vector[i] < 0) vector[i] = 0;
   return vector;
 }
 
-/** The candidates' part of the first layer, once for all snapshots: (candidate, unit). */
+/**
+ * The candidates' part of the first layer, once for all snapshots: (candidate, unit).
+ * @param {Weights} weights
+ * @param {Float64Array} candidates features of all candidates
+ */
 export function embed(weights, candidates) {
   const [units, columns] = weights.twin.shape;
   const result = new Float64Array((candidates.length / columns) * units);
@@ -52,7 +64,10 @@ export function scorePairs(weights, embedded, observed) {
   return scores;
 }
 
-/** Log posterior from scores, whatever their size. */
+/**
+ * Log posterior from scores, whatever their size.
+ * @param {Float64Array} scores
+ */
 export function normalise(scores) {
   const largest = scores.reduce((a, b) => Math.max(a, b), -Infinity);
   const total = scores.reduce((sum, score) => sum + Math.exp(score - largest), 0);

@@ -1,33 +1,41 @@
 /** The paths as stems: observed and predicted angles and SNRs in, a picture on a canvas out. */
 
+import { resize } from "./canvas.js";
 import { themeOf } from "./colours.js";
 
 const [LEFT, RIGHT, TOP, BOTTOM] = [46, 10, 8, 36]; // [px]
 
 /**
  * @param {HTMLCanvasElement} canvas
+ * @param {import("./locate.js").Look | null} result
  * @param {[number, number]} range SNRs [dB] beyond which the networks see no difference
  */
 export function drawStems(canvas, result, [low, high]) {
-  const density = window.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  [canvas.width, canvas.height] = [Math.round(width * density), Math.round(height * density)];
-  const context = canvas.getContext("2d");
-  context.setTransform(density, 0, 0, density, 0, 0);
+  const context = resize(canvas, width, height);
   const theme = themeOf(canvas);
-  const across = (degrees) => LEFT + ((degrees + 180) / 360) * (width - LEFT - RIGHT);
-  const up = (snr) => {
+  const across = (/** @type {number} */ degrees) => LEFT + ((degrees + 180) / 360) * (width - LEFT - RIGHT);
+  const up = (/** @type {number} */ snr) => {
     const share = (Math.min(Math.max(snr, low), high) - low) / (high - low);
     return height - BOTTOM - share * (height - TOP - BOTTOM);
   };
   drawAxes(context, theme, across, up, [low, high], width, height);
-  for (const kind of ["predicted", "observed"]) {
+  for (const kind of /** @type {const} */ (["predicted", "observed"])) {
     for (const { aoa, snr } of result?.[kind] ?? []) {
       drawStem(context, across((aoa * 180) / Math.PI), up, snr, theme[kind], kind === "predicted");
     }
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./colours.js").Theme} theme
+ * @param {(degrees: number) => number} across
+ * @param {(snr: number) => number} up
+ * @param {[number, number]} range
+ * @param {number} width
+ * @param {number} height
+ */
 function drawAxes(context, theme, across, up, [low, high], width, height) {
   context.font = "12px system-ui, sans-serif";
   context.fillStyle = theme.ink;
@@ -37,7 +45,7 @@ function drawAxes(context, theme, across, up, [low, high], width, height) {
   context.textBaseline = "top";
   for (let degrees = -180; degrees <= 180; degrees += 90) {
     line(context, across(degrees), TOP, across(degrees), height - BOTTOM);
-    context.textAlign = { "-180": "left", 180: "right" }[degrees] ?? "center";
+    context.textAlign = degrees === -180 ? "left" : degrees === 180 ? "right" : "center";
     context.fillText(`${degrees}°`.replace("-", "−"), across(degrees), height - BOTTOM + 4);
   }
   context.textAlign = "center";
@@ -56,6 +64,14 @@ function drawAxes(context, theme, across, up, [low, high], width, height) {
   context.restore();
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {(snr: number) => number} up
+ * @param {number} snr
+ * @param {string} colour
+ * @param {boolean} predicted
+ */
 function drawStem(context, x, up, snr, colour, predicted) {
   context.strokeStyle = colour;
   context.fillStyle = colour;
@@ -71,6 +87,13 @@ function drawStem(context, x, up, snr, colour, predicted) {
   } else context.fill();
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x0
+ * @param {number} y0
+ * @param {number} x1
+ * @param {number} y1
+ */
 function line(context, x0, y0, x1, y1) {
   context.beginPath();
   context.moveTo(x0, y0);

@@ -5,6 +5,9 @@ import { insertPath, makePaths } from "./paths.js";
 import { modulo } from "./radio.js";
 
 /** @typedef {import("./paths.js").Paths} Paths */
+/** @typedef {import("./beams.js").Beam} Beam */
+/** @typedef {[number, number]} Complex */
+/** @typedef {{walls: Float64Array, eta: Complex[]}} Walls of a room, (wall, 4), and the permittivity of each */
 /** @typedef {{x: number, y: number, heading: number}} Pose position [m] and broadside direction [rad] */
 
 /**
@@ -15,7 +18,11 @@ import { modulo } from "./radio.js";
  * @property {number} half_power_width of an element [rad]
  */
 
-/** Gain [dBi] of the 3GPP TR 38.901 element in the horizontal plane; azimuth in [-pi, pi). */
+/**
+ * Gain [dBi] of the 3GPP TR 38.901 element in the horizontal plane; azimuth in [-pi, pi).
+ * @param {number} azimuth
+ * @param {TwinConstants} constants
+ */
 function elementGainDb(azimuth, constants) {
   const loss = 12 * (azimuth / constants.half_power_width) ** 2;
   return constants.element_gain_db - Math.min(loss, constants.most_loss_db);
@@ -24,27 +31,33 @@ function elementGainDb(azimuth, constants) {
 /**
  * TE reflection coefficient of a slab, ITU-R P.2040.
  * @param {number} cosine of the angle of incidence
- * @param {[number, number]} eta complex relative permittivity
- * @returns {[number, number]}
+ * @param {Complex} eta complex relative permittivity
+ * @param {number} thickness [m]
+ * @param {number} wavelength [m]
+ * @returns {Complex}
  */
-export function slabReflection(cosine, [etaRe, etaIm], thickness, wavelength) {
+function slabReflection(cosine, [etaRe, etaIm], thickness, wavelength) {
   const s = squareRoot(etaRe - (1 - cosine * cosine), etaIm);
   const r = divide(cosine - s[0], -s[1], cosine + s[0], s[1]);
   const turn = (4 * Math.PI * thickness) / wavelength;
   const shrink = Math.exp(turn * s[1]);
+  /** @type {Complex} */
   const e = [shrink * Math.cos(turn * s[0]), -shrink * Math.sin(turn * s[0])];
   const above = multiply(r[0], r[1], 1 - e[0], -e[1]);
   const again = multiply(...multiply(...r, ...r), ...e);
   return divide(...above, 1 - again[0], -again[1]);
 }
 
+/** @type {(a: number, b: number, c: number, d: number) => Complex} */
 const multiply = (a, b, c, d) => [a * c - b * d, a * d + b * c];
 
+/** @type {(a: number, b: number, c: number, d: number) => Complex} */
 function divide(a, b, c, d) {
   const square = c * c + d * d;
   return [(a * c + b * d) / square, (b * c - a * d) / square];
 }
 
+/** @type {(a: number, b: number) => Complex} */
 function squareRoot(a, b) {
   const size = Math.hypot(a, b);
   const re = Math.sqrt((size + a) / 2);
@@ -55,14 +68,17 @@ function squareRoot(a, b) {
 /** Paths from one receiver position in one room. */
 export class Twin {
   /**
-   * @param {{walls: Float64Array, eta: [number, number][]}} room walls and the permittivity of each
+   * @param {Walls} room
    * @param {{x: number, y: number}} receiver
    * @param {{maxDepth: number, maxPaths: number, wallThickness: number}} options
    * @param {import("./radio.js").Radio} radio
    * @param {TwinConstants} constants
    */
   constructor(room, receiver, options, radio, constants) {
-    Object.assign(this, { room, options, radio, constants });
+    this.room = room;
+    this.options = options;
+    this.radio = radio;
+    this.constants = constants;
     this.beams = makeBeams(room.walls, receiver.x, receiver.y, options.maxDepth, constants.slack);
     this.gates = makeGates(room.walls, this.beams);
     this.points = new Float64Array(2 * (options.maxDepth + 2)); // receiver, bounces, candidate
@@ -88,9 +104,13 @@ export class Twin {
 
   /**
    * Polylines of all paths to one place, for drawing.
+   * @param {number} heading [rad]
+   * @param {number} x
+   * @param {number} y
    * @returns {{order: number, power: number, points: number[]}[]} strongest first; points x y x y ...
    */
   rays(heading, x, y) {
+    /** @type {{order: number, power: number, points: number[]}[]} */
     const found = [];
     this.#visit(x, y, (beam) => {
       const { re, im } = this.#describe(beam, heading);
@@ -100,7 +120,12 @@ export class Twin {
     return found.sort((a, b) => b.power - a.power).slice(0, this.options.maxPaths);
   }
 
-  /** Call `found` for each beam that carries a path to (x, y), its points in `this.points`. */
+  /**
+   * Call `found` for each beam that carries a path to (x, y), its points in `this.points`.
+   * @param {number} x
+   * @param {number} y
+   * @param {(beam: Beam) => void} found
+   */
   #visit(x, y, found) {
     const { beams, gates } = this;
     const { slack } = this.constants;
@@ -110,7 +135,12 @@ export class Twin {
     }
   }
 
-  /** Fill the points of the path to (x, y); false if it misses a wall or is blocked. */
+  /**
+   * Fill the points of the path to (x, y); false if it misses a wall or is blocked.
+   * @param {Beam} beam
+   * @param {number} x
+   * @param {number} y
+   */
   #traceBack({ chain, images }, x, y) {
     const { points } = this;
     const { walls } = this.room;
@@ -143,7 +173,12 @@ export class Twin {
     return true;
   }
 
-  /** Whether a wall other than those that its ends lie on touches the segment that starts at `points[at]`. */
+  /**
+   * Whether a wall other than those that its ends lie on touches the segment that starts at `points[at]`.
+   * @param {number} at
+   * @param {number} from
+   * @param {number} to
+   */
   #blocked(at, from, to) {
     const { walls } = this.room;
     const ax = this.points[at], ay = this.points[at + 1];
@@ -159,7 +194,11 @@ export class Twin {
     return false;
   }
 
-  /** Angle, length and gain of the path in `this.points`. */
+  /**
+   * Angle, length and gain of the path in `this.points`.
+   * @param {Beam} beam
+   * @param {number} heading
+   */
   #describe({ chain, images }, heading) {
     const { points } = this;
     const { wavelength } = this.radio;
@@ -173,11 +212,16 @@ export class Twin {
     // The phase in whole turns first: length / wavelength is in the thousands.
     const turns = length / wavelength;
     const phase = -2 * Math.PI * (turns - Math.floor(turns));
+    /** @type {Complex} */
     let gain = [amplitude * Math.cos(phase), amplitude * Math.sin(phase)];
     for (let bounce = 0; bounce < order; bounce++) gain = multiply(...gain, ...this.#reflection(chain[bounce], bounce));
     return { aoa, length, re: gain[0], im: gain[1] };
   }
 
+  /**
+   * @param {number} wall
+   * @param {number} bounce
+   */
   #reflection(wall, bounce) {
     const { points } = this;
     const { walls, eta } = this.room;

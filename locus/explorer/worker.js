@@ -9,13 +9,18 @@ import { Locator } from "./locate.js";
 
 const PATIENCE = 40; // [ms] that a full look may take without a coarse one before it
 
-/** @type {Locator} */
-let locator;
+/** @typedef {{id: number, scene: import("./locate.js").Scene, dragging: boolean}} Request */
+/** @typedef {{id: number, result?: import("./locate.js").Look, coarse?: boolean, error?: string}} Answer */
+
+/** @type {Locator | null} */
+let locator = null;
+/** @type {Request | null} */
 let pending = null;
+/** @type {Map<string, number>} */
 const usual = new Map(); // how long a full look takes, by method and depth
 
-self.onmessage = ({ data }) => {
-  if (data.settings) {
+self.onmessage = (/** @type {MessageEvent<{settings: import("./locate.js").Settings} | Request>} */ { data }) => {
+  if ("settings" in data) {
     locator = new Locator(data.settings);
     return;
   }
@@ -25,27 +30,33 @@ self.onmessage = ({ data }) => {
 
 function work() {
   const request = pending;
+  if (request === null || locator === null) return;
   pending = null;
   const kind = `${request.scene.method} ${request.scene.depth}`;
   if (request.dragging && (usual.get(kind) ?? Infinity) > PATIENCE) {
     const gridPoints = Math.ceil(request.scene.gridPoints / 2);
-    answer({ ...request, scene: { ...request.scene, gridPoints } }, true);
+    answer(locator, { ...request, scene: { ...request.scene, gridPoints } }, true);
     pending = { ...request, dragging: false };
     setTimeout(work); // a newer request takes its place
     return;
   }
-  const milliseconds = answer(request, false);
+  const milliseconds = answer(locator, request, false);
   if (milliseconds !== undefined) usual.set(kind, milliseconds);
 }
 
-/** Compute and post; returns how long it took. */
-function answer({ id, scene }, coarse) {
+/**
+ * Compute and post; returns how long it took.
+ * @param {Locator} locator
+ * @param {Request} request
+ * @param {boolean} coarse
+ */
+function answer(locator, { id, scene }, coarse) {
   try {
     const result = locator.locate(scene);
     self.postMessage({ id, result, coarse });
     return result.milliseconds;
   } catch (error) {
-    self.postMessage({ id, error: String(error.message ?? error) });
+    self.postMessage({ id, error: error instanceof Error ? error.message : String(error) });
     return undefined;
   }
 }

@@ -9,34 +9,37 @@ const APART = 1; // [m], least distance of transmitter and receiver
 const TURN = (5 * Math.PI) / 180; // of the heading, at a key
 const MOST_GRID_POINTS = 81;
 
+/**
+ * @typedef {import("./layout.js").Place} Place
+ * @typedef {import("./layout.js").Room} Room
+ * @typedef {import("./geometry.js").Polygon} Polygon
+ * @typedef {import("./locate.js").Settings} Settings
+ */
+
 /** Things are named `transmitter`, `receiver`, `heading`, `obstacle 1`, `obstacle 2` and so on. */
 export class World {
   /**
-   * @param {Record<string, any>} settings what `locus.explorer` exports of a run
-   * @param {import("./layout.js").Room | null} given a room to use instead of random ones
+   * @param {Settings} settings
+   * @param {Room | null} given a room to use instead of random ones
+   * @param {number} seed
    */
-  constructor(settings, given = null) {
-    this.settings = settings.room;
-    this.constants = settings.constants.room;
+  constructor(settings, given, seed) {
+    this.settings = settings;
     this.given = given;
+    const { room, receiver, transmitter, gridPoints, selected } = drawThings(settings, given, seed);
+    this.room = room;
+    this.receiver = receiver;
+    this.transmitter = transmitter;
+    this.gridPoints = gridPoints; // per axis
+    this.selected = selected;
   }
 
-  /** Draw the room, unless it is given, the receiver and the transmitter. */
+  /**
+   * Draw the room, unless it is given, the receiver and the transmitter.
+   * @param {number} seed
+   */
   reset(seed) {
-    const random = new Random(seed);
-    this.room = structuredClone(this.given) ?? drawRoom(random, this.settings, this.constants);
-    const place = (accept) => {
-      const point = drawPoint(this.room, random, accept);
-      if (point === null) throw new RangeError("Expected a room with free space for a receiver and a transmitter");
-      return point;
-    };
-    this.receiver = { ...place(), heading: random.uniform(-Math.PI, Math.PI) };
-    this.transmitter = place((x, y) => Math.hypot(x - this.receiver.x, y - this.receiver.y) >= APART);
-    this.selected = "transmitter";
-    // As many candidates as the paper's grid has, also in a room that fills its bounding box less
-    this.gridPoints = this.settings.grid_points;
-    const tooFew = () => makeGrid(this.room, this.gridPoints).points.length / 2 < this.settings.min_feasible;
-    while (this.gridPoints < MOST_GRID_POINTS && tooFew()) this.gridPoints++;
+    Object.assign(this, drawThings(this.settings, this.given, seed));
   }
 
   get bounds() {
@@ -54,7 +57,11 @@ export class World {
     return ["transmitter", "receiver", "heading", ...this.room.obstacles.map((_, i) => `obstacle ${i + 1}`)];
   }
 
-  /** Where a thing is: of an obstacle its first corner, of the heading the arrow's tip. */
+  /**
+   * Where a thing is: of an obstacle its first corner, of the heading the arrow's tip.
+   * @param {string} thing
+   * @returns {Place}
+   */
   positionOf(thing) {
     const { transmitter, receiver, reach } = this;
     if (thing === "transmitter") return { x: transmitter.x, y: transmitter.y };
@@ -66,26 +73,42 @@ export class World {
     return { x, y };
   }
 
-  /** The thing at a place, or null; things that are points may be `reach` [m] away. */
+  /**
+   * The thing at a place, or null; things that are points may be `reach` [m] away.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} reach
+   */
   pick(x, y, reach) {
-    const distance = (thing) => Math.hypot(this.positionOf(thing).x - x, this.positionOf(thing).y - y);
+    const distance = (/** @type {string} */ thing) => Math.hypot(this.positionOf(thing).x - x, this.positionOf(thing).y - y);
     const near = ["transmitter", "receiver", "heading"].filter((thing) => distance(thing) <= reach);
     if (near.length > 0) return near.reduce((a, b) => (distance(b) < distance(a) ? b : a));
     const index = this.room.obstacles.findIndex(({ corners }) => contains(corners, x, y));
     return index < 0 ? null : `obstacle ${index + 1}`;
   }
 
-  /** Move a thing to a place, or along one axis only where that is as far as it gets; returns whether it moved. */
+  /**
+   * Move a thing to a place, or along one axis only where that is as far as it gets; returns whether it moved.
+   * @param {string} thing
+   * @param {number} x
+   * @param {number} y
+   */
   move(thing, x, y) {
     if (thing === "heading") {
       this.#turn(Math.atan2(y - this.receiver.y, x - this.receiver.x));
       return true;
     }
     const old = this.positionOf(thing);
-    return [[x, y], [x, old.y], [old.x, y]].some((place) => this.#put(thing, ...place, old));
+    return this.#put(thing, x, y, old) || this.#put(thing, x, old.y, old) || this.#put(thing, old.x, y, old);
   }
 
-  /** Move a thing by steps of a key; the heading turns instead. */
+  /**
+   * Move a thing by steps of a key; the heading turns instead.
+   * @param {string} thing
+   * @param {number} stepsX
+   * @param {number} stepsY
+   * @param {number} length
+   */
   nudge(thing, stepsX, stepsY, length) {
     if (thing === "heading") {
       this.#turn(this.receiver.heading + (stepsY - stepsX) * TURN * length);
@@ -95,16 +118,25 @@ export class World {
     return this.move(thing, x + stepsX * length, y + stepsY * length);
   }
 
+  /** @param {number} heading */
   #turn(heading) {
     this.receiver = { ...this.receiver, heading: modulo(heading + Math.PI, 2 * Math.PI) - Math.PI };
   }
 
+  /**
+   * Put a thing to a place if it may be there; returns whether it moved.
+   * @param {string} thing
+   * @param {number} x
+   * @param {number} y
+   * @param {Place} old
+   */
   #put(thing, x, y, old) {
     if (x === old.x && y === old.y) return false;
     if (thing === "transmitter" || thing === "receiver") {
-      const other = this[thing === "transmitter" ? "receiver" : "transmitter"];
+      const other = thing === "transmitter" ? this.receiver : this.transmitter;
       if (!isFree(this.room, x, y) || Math.hypot(x - other.x, y - other.y) < APART) return false;
-      this[thing] = { ...this[thing], x, y };
+      if (thing === "transmitter") this.transmitter = { x, y };
+      else this.receiver = { ...this.receiver, x, y };
       return true;
     }
     const { obstacles } = this.room;
@@ -116,13 +148,16 @@ export class World {
     return true;
   }
 
-  /** Add an obstacle where there is space, and select it; returns false if there is none. */
+  /**
+   * Add an obstacle where there is space, and select it; returns false if there is none.
+   * @param {number} seed
+   */
   addObstacle(seed) {
     const random = new Random(seed);
     const [x0, y0, x1, y1] = this.bounds;
-    const scale = Math.min(x1 - x0, y1 - y0) / this.settings.size;
+    const scale = Math.min(x1 - x0, y1 - y0) / this.settings.room.size;
     for (let draw = 0; draw < 500; draw++) {
-      const obstacle = drawObstacle(this.room, random, this.settings, scale * (draw < 250 ? 1 : 0.5));
+      const obstacle = drawObstacle(this.room, random, this.settings.room, scale * (draw < 250 ? 1 : 0.5));
       const points = [this.receiver, this.transmitter];
       if (obstacle === null || points.some(({ x, y }) => covers(obstacle.corners, x, y, this.room.clearance))) continue;
       this.room = { ...this.room, obstacles: [...this.room.obstacles, obstacle] };
@@ -142,9 +177,37 @@ export class World {
   }
 }
 
-/** Index of an obstacle, -1 of any other thing. */
+/**
+ * What a world starts from.
+ * @param {Settings} settings
+ * @param {Room | null} given
+ * @param {number} seed
+ */
+function drawThings({ room: settings, constants }, given, seed) {
+  const random = new Random(seed);
+  const room = structuredClone(given) ?? drawRoom(random, settings, constants.room);
+  /** @type {(accept?: (x: number, y: number) => boolean) => Place} */
+  const place = (accept) => {
+    const point = drawPoint(room, random, accept);
+    if (point === null) throw new RangeError("Expected a room with free space for a receiver and a transmitter");
+    return point;
+  };
+  const receiver = { ...place(), heading: random.uniform(-Math.PI, Math.PI) };
+  const transmitter = place((x, y) => Math.hypot(x - receiver.x, y - receiver.y) >= APART);
+  // As many candidates as the paper's grid has, also in a room that fills its bounding box less
+  let gridPoints = settings.grid_points;
+  const tooFew = () => makeGrid(room, gridPoints).points.length / 2 < settings.min_feasible;
+  while (gridPoints < MOST_GRID_POINTS && tooFew()) gridPoints++;
+  return { room, receiver, transmitter, gridPoints, selected: "transmitter" };
+}
+
+/**
+ * Index of an obstacle, -1 of any other thing.
+ * @param {string} thing
+ */
 export function indexOf(thing) {
   return thing.startsWith("obstacle ") ? Number(thing.slice("obstacle ".length)) - 1 : -1;
 }
 
+/** @type {(corners: Polygon, x: number, y: number, clearance: number) => boolean} */
 const covers = (corners, x, y, clearance) => contains(corners, x, y) || distanceToEdges(corners, x, y) < clearance;

@@ -1,36 +1,39 @@
 // Visible texts of the page whose contrast with what is behind them is below `least`, each as one line.
-(least) => {
+(/** @type {number} */ least) => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  if (canvas === null) throw new Error("Expected a browser that draws on a canvas, got none");
 
   // Any CSS colour as [red, green, blue, opacity], the first three up to 255.
-  const parse = (colour) => {
+  const parse = (/** @type {string} */ colour) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = colour;
     canvas.fillRect(0, 0, 1, 1);
     const [red, green, blue, opacity] = canvas.getImageData(0, 0, 1, 1).data;
     return [red, green, blue, opacity / 255];
   };
+  /** @type {(top: number[], bottom: number[]) => number[]} */
   const over = (top, bottom) => [0, 1, 2].map((i) => top[3] * top[i] + (1 - top[3]) * bottom[i]);
-  const luminance = (colour) => {
+  const luminance = (/** @type {number[]} */ colour) => {
     const [red, green, blue] = colour.map((value) => {
       const share = value / 255;
       return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
     });
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
-  const contrast = (one, other) => {
+  const contrast = (/** @type {number[]} */ one, /** @type {number[]} */ other) => {
     const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
     return (light + 0.05) / (dark + 0.05);
   };
+  /** @type {(element: Element | null) => Element[]} */
   const ancestors = (element) => (element ? [element, ...ancestors(element.parentElement)] : []);
 
-  const behind = (element) => {
+  const behind = (/** @type {Element} */ element) => {
     const layers = ancestors(element).map((one) => parse(getComputedStyle(one).backgroundColor));
     const opaque = layers.findIndex((layer) => layer[3] === 1);
     const base = opaque < 0 ? [255, 255, 255] : layers[opaque].slice(0, 3);
     return layers.slice(0, opaque < 0 ? layers.length : opaque).reduceRight((below, layer) => over(layer, below), base);
   };
-  const ratio = (element) => {
+  const ratio = (/** @type {Element} */ element) => {
     const style = getComputedStyle(element);
     const colour = parse(element instanceof SVGElement ? style.fill : style.color);
     const opacity = ancestors(element).reduce((all, one) => all * Number(getComputedStyle(one).opacity), 1);
@@ -39,6 +42,7 @@
   };
 
   // Boxes of one pixel, or off the page's left or upper edge, are for screen readers.
+  /** @type {(element: Element, boxes: DOMRectList) => boolean} */
   const shown = (element, boxes) =>
     element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
     [...boxes].some((box) => box.width > 1 && box.height > 1 && box.right > 0 && box.bottom + scrollY > 0) &&
@@ -53,24 +57,26 @@
     if (animation instanceof CSSTransition) animation.finish();
   }
   const found = new Map();
+  /** @type {(element: Element, text: string, boxes: DOMRectList) => void} */
   const check = (element, text, boxes) => {
     if (!shown(element, boxes)) return;
     const value = ratio(element);
     if (value < least) {
-      const place = `${element.tagName.toLowerCase()}.${[...element.classList].join(".")}`;
-      const parent = `${element.parentElement.tagName.toLowerCase()}.${[...element.parentElement.classList].join(".")}`;
-      found.set(`${parent} > ${place}`, `${value.toFixed(2)} ${parent} > ${place}: ${text.trim().slice(0, 40)}`);
+      const names = ancestors(element).map((one) => `${one.tagName.toLowerCase()}.${[...one.classList].join(".")}`);
+      const place = `${names[1]} > ${names[0]}`;
+      found.set(place, `${value.toFixed(2)} ${place}: ${text.trim().slice(0, 40)}`);
     }
   };
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   let num_texts = 0;
   while (walker.nextNode()) {
     const node = walker.currentNode;
-    if (!node.textContent.trim() || ["SCRIPT", "STYLE", "NOSCRIPT"].includes(node.parentElement.tagName)) continue;
+    const [text, parent] = [node.textContent ?? "", node.parentElement];
+    if (parent === null || !text.trim() || ["SCRIPT", "STYLE", "NOSCRIPT"].includes(parent.tagName)) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     num_texts += 1;
-    check(node.parentElement, node.textContent, range.getClientRects());
+    check(parent, text, range.getClientRects());
   }
   // Glyphs of MathJax are drawn by style sheets and are no texts.
   for (const formula of document.querySelectorAll("mjx-container mjx-c")) check(formula, "formula", formula.getClientRects());

@@ -12,17 +12,49 @@ import { makeRadio } from "../../locus/explorer/radio.js";
 import { Random } from "../../locus/explorer/random.js";
 import { Twin } from "../../locus/explorer/twin.js";
 
+/**
+ * @typedef {import("../../locus/explorer/methods.js").Method} Method
+ *
+ * @typedef {object} Scene
+ * @property {number[][]} walls
+ * @property {string[]} materials of the walls
+ * @property {import("../../locus/explorer/twin.js").Pose} pose
+ * @property {number[][]} candidates
+ * @property {number} depth
+ * @property {number} truth index of the true candidate
+ * @property {number} offset
+ * @property {number} phase
+ * @property {{re: number[][], im: number[][]}} iq (antenna, sample)
+ */
+
+/**
+ * @typedef {object} Given
+ * @property {import("../../locus/explorer/locate.js").Settings} settings
+ * @property {Record<string, Method>} methods
+ * @property {Scene[]} scenes
+ * @property {number} wide paths a candidate that no candidate has
+ */
+
+/** @typedef {{user: number, system: number}} Usage processor time [us] */
+/** @typedef {{process: {cpuUsage: (before?: Usage) => Usage}}} Node */
+
+// Not imported: the module node:process opens standard input in a way in which it cannot be read at once.
+const { process } = /** @type {typeof globalThis & Node} */ (globalThis);
+
+/** @type {Given} */
 const { settings, methods, scenes, wide: maxWide } = JSON.parse(readFileSync(0, "utf8"));
 const { max_paths: maxPaths, wall_thickness: wallThickness } = settings.twin;
 const { constants } = settings;
 const radio = makeRadio(settings.radio, constants);
 
+/** @param {import("../../locus/explorer/paths.js").Paths} paths */
 function columns(paths) {
   const { rows, width, aoa, delay, gainRe, gainIm, order } = paths;
   const plain = Object.entries({ aoa, delay, gainRe, gainIm, order }).map(([name, values]) => [name, [...values]]);
   return { rows, width, ...Object.fromEntries(plain) };
 }
 
+/** @param {Scene} scene */
 function compute(scene) {
   const room = { walls: Float64Array.from(scene.walls.flat()), eta: scene.materials.map((name) => settings.materials[name]) };
   const options = { maxDepth: scene.depth, maxPaths, wallThickness };
@@ -34,11 +66,12 @@ function compute(scene) {
   const iq = { re: Float64Array.from(scene.iq.re.flat()), im: Float64Array.from(scene.iq.im.flat()) };
   const observed = estimate(iq, settings.estimator, radio, constants.fit);
   const evidence = { candidates, paths, iq, observed, pose: scene.pose, radio };
-  const featuresOf = (order) => {
+  const featuresOf = (/** @type {string} */ order) => {
     const trained = methods.locus_dt.options;
     const options = { ...trained, features: { ...trained.features, order } };
     return [paths, observed].map((side) => [...makeFeatures(side, radio, options)]);
   };
+  /** @type {(name: string, which: Record<string, Method>) => number[]} */
   const posterior = (name, which) => [...logPosterior(which, name, evidence, constants)].map(Math.exp);
   return {
     paths: columns(wide),
@@ -54,17 +87,27 @@ function compute(scene) {
   };
 }
 
+/** @param {number} seed */
 function drawGrid(seed) {
   const room = drawRoom(new Random(seed), settings.room, constants.room);
   return { room, grid: [...makeGrid(room, settings.room.grid_points).points] };
 }
 
-/** Processor time [ms] of an update in a new room, where nothing can be used again. */
+/**
+ * Processor time [ms] of an update in a new room, where nothing can be used again.
+ * @param {Locator} locator
+ * @param {number} seed
+ */
 function timeUpdate(locator, seed) {
   const random = new Random(seed);
   const room = drawRoom(random, settings.room, constants.room);
-  const receiver = { ...drawPoint(room, random), heading: random.uniform(-Math.PI, Math.PI) };
-  const scene = { room, receiver, transmitter: drawPoint(room, random), gridPoints: settings.room.grid_points };
+  const place = () => {
+    const point = drawPoint(room, random);
+    if (point === null) throw new RangeError("Expected a room with free space, got none");
+    return point;
+  };
+  const receiver = { ...place(), heading: random.uniform(-Math.PI, Math.PI) };
+  const scene = { room, receiver, transmitter: place(), gridPoints: settings.room.grid_points };
   const before = process.cpuUsage();
   const choices = { depth: 2, numPaths: 6, powerChange: 0, seed, method: "locus_dt", rays: true };
   const { numCandidates } = locator.locate({ ...scene, ...choices });
