@@ -1,7 +1,6 @@
-/** Reads scenes as JSON from standard input and writes what the explorer's modules compute for them, also as JSON. */
+/** Scenes on standard input; what the explorer's modules compute for them on standard output. Both are JSON. */
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { cpuUsage } from "node:process";
 import { estimate } from "../../locus/explorer/estimator.js";
 import { makeFeatures } from "../../locus/explorer/features.js";
 import { drawPoint, drawRoom, makeGrid } from "../../locus/explorer/layout.js";
@@ -35,6 +34,12 @@ import { Twin } from "../../locus/explorer/twin.js";
  * @property {Scene[]} scenes
  * @property {number} wide paths a candidate that no candidate has
  */
+
+/** @typedef {{user: number, system: number}} Usage processor time [us] */
+/** @typedef {{process: {cpuUsage: (before?: Usage) => Usage}}} Node */
+
+// Not imported: the module node:process opens standard input in a way in which it cannot be read at once.
+const { process } = /** @type {typeof globalThis & Node} */ (globalThis);
 
 /** @type {Given} */
 const { settings, methods, scenes, wide: maxWide } = JSON.parse(readFileSync(0, "utf8"));
@@ -103,10 +108,10 @@ function timeUpdate(locator, seed) {
   };
   const receiver = { ...place(), heading: random.uniform(-Math.PI, Math.PI) };
   const scene = { room, receiver, transmitter: place(), gridPoints: settings.room.grid_points };
-  const before = cpuUsage();
+  const before = process.cpuUsage();
   const choices = { depth: 2, numPaths: 6, powerChange: 0, seed, method: "locus_dt", rays: true };
   const { numCandidates } = locator.locate({ ...scene, ...choices });
-  const { user, system } = cpuUsage(before);
+  const { user, system } = process.cpuUsage(before);
   return { numCandidates, milliseconds: (user + system) / 1000 };
 }
 

@@ -3,7 +3,3 @@ declare module "node:fs" {
   export function readFileSync(file: number, encoding: "utf8"): string;
   export function writeFileSync(file: number, text: string): void;
 }
-declare module "node:process" {
-  export type Usage = { user: number; system: number };
-  export function cpuUsage(before?: Usage): Usage;
-}
