@@ -18,6 +18,7 @@ import yaml
 from locus.settings.atomic import write_text
 from locus.settings.config import Config
 from locus.settings.profiles import load_config, profile_names
+from locus.settings.recording import watched
 
 _RECORDED = (
     "locus-dt",
@@ -120,7 +121,7 @@ def open_run(name: str, changes: Mapping[str, Any] | None = None, run: str | Non
         plain_name = name if config == load_config(name) else f"{name}-{fingerprint(config.to_dict())[:8]}"
         if run in profile_names() and run != plain_name:
             raise ValueError(f"Expected 'run' other than the profiles {profile_names()}, got {run!r}")
-        return Run(run or plain_name, config, name)
+        return Run(run or plain_name, watched(run or plain_name, config), name)
     if changes:
         raise ValueError(f"Expected a profile of {profile_names()} to change, got run {name!r}")
     recipe = data_root() / name / "run.yml"
@@ -130,7 +131,7 @@ def open_run(name: str, changes: Mapping[str, Any] | None = None, run: str | Non
             "`locus reproduce` makes one"
         )
     content = yaml.safe_load(recipe.read_text(encoding="utf-8"))
-    return Run(name, Config.from_dict(content["config"]), content.get("profile", ""))
+    return Run(name, watched(name, Config.from_dict(content["config"])), content.get("profile", ""))
 
 
 def check_name(run: str) -> None:

@@ -27,9 +27,17 @@ def meanings(kind: type) -> dict[str, str]:
     }
 
 
+def flat(config: Config) -> dict[str, Any]:
+    """Every setting by its full name."""
+    found: dict[str, Any] = {}
+    for section, part in config.to_dict().items():
+        found |= {f"{section}.{name}": v for name, v in part.items()} if isinstance(part, dict) else {section: part}
+    return found
+
+
 def lines(config: Config) -> Iterator[str]:
     """All settings by section: each with its value, the default if that is another, and its meaning."""
-    values, defaults = _flat(config), _flat(Config())
+    values, defaults = flat(config), flat(Config())
     shown = {
         name: words(value) + (f" (default {words(defaults[name])})" if value != defaults[name] else "")
         for name, value in values.items()
@@ -49,7 +57,7 @@ def changes(config: Config, profile: str) -> dict[str, Any]:
         return {}
     before, now = load_config(profile).to_dict(), config.to_dict()
     changed = [section for section in now if now[section] != before[section]]
-    found = {name: value for name, value in _flat(config).items() if name.partition(".")[0] in changed}
+    found = {name: value for name, value in flat(config).items() if name.partition(".")[0] in changed}
     for name in list(found):
         others = {other: value for other, value in found.items() if other != name}
         with contextlib.suppress(ValueError):  # the others alone may not go together
@@ -71,11 +79,3 @@ def _sections(config: Config) -> dict[str, Any]:
     """The configuration itself, which has settings without a section, and then every section."""
     parts = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     return {"": config, **{name: part for name, part in parts.items() if dataclasses.is_dataclass(part)}}
-
-
-def _flat(config: Config) -> dict[str, Any]:
-    """Every setting by its full name."""
-    found: dict[str, Any] = {}
-    for section, part in config.to_dict().items():
-        found |= {f"{section}.{name}": v for name, v in part.items()} if isinstance(part, dict) else {section: part}
-    return found
