@@ -14,6 +14,7 @@ from distributed import Client
 
 from locus.experiment import netcdf
 from locus.experiment.run import Run, fingerprint, versions
+from locus.settings.recording import unrecorded
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Result(ABC):
     def recipe(self) -> dict[str, Any]:
         """All that the file depends on."""
 
+    @unrecorded()
     def hash(self) -> str:
         """Short name of the recipe."""
         return fingerprint(self.recipe())

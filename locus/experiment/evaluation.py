@@ -31,6 +31,7 @@ from locus.receiver import estimator
 from locus.score import limits, weight_files
 from locus.score.method import Method
 from locus.settings.config import Config
+from locus.settings.recording import unrecorded
 
 EVALUATIONS = {"test": "test", "random": "eval_random", "grid": "eval_grid", "grid_offlist": "eval_grid"}
 """Evaluations and the split that each one uses. Off the list, the transmitter is anywhere in free space."""
@@ -159,6 +160,7 @@ class Rows:
             "recipes": {"metrics": metrics.RECIPE, **({"limit": limits.RECIPE} if self._has_limits else {})},
         }
 
+    @unrecorded()
     def hash(self) -> str:
         """Short name of the recipe and of the number of groups."""
         return fingerprint({**self.recipe(), "num_groups": case.num_groups(self.run.config, self.split)})

@@ -27,6 +27,7 @@ from locus.experiment import case, cluster
 from locus.experiment.journal import Journal, StoreError, exclusive
 from locus.experiment.run import Run, fingerprint, versions
 from locus.settings.config import Config
+from locus.settings.recording import unrecorded
 
 FREE_DISK = 1.2
 """Room that must be free before a build starts, as a multiple of what the store can take at most."""
@@ -95,6 +96,7 @@ class Store(ABC):
         kinds = {name: np.dtype(kind).itemsize for name, (_, kind, _) in self.variables.items()}
         return sum(int(np.prod(self._shape(name))) * size for name, size in kinds.items())
 
+    @unrecorded()
     def hash(self) -> str:
         """Short name of the recipe: equal for stores that hold the same numbers."""
         return fingerprint(self.recipe())

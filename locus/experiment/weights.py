@@ -17,6 +17,7 @@ from locus.score.method import Method, MethodOptions
 from locus.score.weight_files import check_method, load_method
 from locus.settings.checks import plain
 from locus.settings.device import device
+from locus.settings.recording import unrecorded
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Weights:
         """Candidates that it is trained on."""
         return WrongLibrary(self.run, "train") if self.robust else Library(self.run, "train")
 
+    @unrecorded()
     def hash(self) -> str:
         """Short name of the recipe."""
         return fingerprint(self.recipe())
