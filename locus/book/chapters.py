@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,12 @@ import nbformat
 import papermill
 from papermill.exceptions import PapermillExecutionError
 
+from locus.book import sources
 from locus.book.recipes import recipes
 from locus.experiment.run import Run, fingerprint, repository
 from locus.settings.atomic import write_text
 from locus.settings.checks import plain
+from locus.settings.listing import flat
 
 BATCH_LEAVES_OUT = "interactive"
 """Tag of the cells that are for JupyterLab only: widgets would make a page load scripts from elsewhere."""
@@ -51,7 +53,10 @@ def chapters(only: str | None = None) -> list[Path]:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One chapter of one run. Its header says what it opens, reads and calls."""
+    """One chapter of one run. Its header says what it opens; what else it depends on is found out.
+
+    The settings are those that it read when it was executed, the modules those that its imports reach.
+    """
 
     run: Run
     source: Path
@@ -63,27 +68,27 @@ class Chapter:
 
     @property
     def needs(self) -> list[str]:
-        """Names of the steps whose outputs it opens."""
-        return list(self._header().get("needs", []))
+        """Names of the steps whose outputs it opens.
 
-    def recipe(self, needed: Mapping[str, str]) -> dict[str, Any]:
-        """Its source, the settings that it reads, the modules that it calls, and the hashes of what it opens."""
-        header, settings, numbers = self._header(), self.run.config.to_dict(), recipes()
-        return {
-            "source": _source_hash(self.source),
-            "run": self.run.name,
-            "settings": {name: _setting(settings, name) for name in header["reads"]},
-            "recipes": {name: numbers[name] for name in header["recipes"]},
-            "needs": {name: needed[name] for name in self.needs},
-        }
+        Raises:
+            ChapterError: the header does not say.
+        """
+        header = _read(self.source, self.source.stat().st_mtime_ns).metadata.get("locus", {})
+        if "needs" not in header:
+            raise ChapterError(f"Expected 'locus' with 'needs' in the header of {self.source.name}, got {header}")
+        return list(header["needs"])
 
     def hash(self, needed: Mapping[str, str]) -> str:
-        """Short name of the recipe, given the hashes of the steps that it needs."""
-        return fingerprint(self.recipe(needed))
+        """Short name of the recipe, given the hashes of the steps that it needs.
+
+        Without an executed notebook it is not known what settings are read, and the recipe has none.
+        """
+        return fingerprint(self._recipe(needed, _notes(self.path).get("settings", ())))
 
     def fresh(self, needed: Mapping[str, str]) -> bool:
-        """Whether the executed notebook is there and is what would be made now."""
-        return self.path.is_file() and _notes(self.path).get("hash") == self.hash(needed)
+        """Whether the executed notebook is there, whole, and what would be made now."""
+        notes = _notes(self.path)
+        return notes.get("hash") == fingerprint(self._recipe(needed, notes.get("settings", ())))
 
     def execute(self, needed: Mapping[str, str]) -> None:
         """Execute with papermill, in a process of its own, and keep what names no machine.
@@ -92,11 +97,13 @@ class Chapter:
             ChapterError: a cell failed, or printed a warning; the partly executed notebook is kept beside the others.
         """
         failed = self.path.with_suffix(".failed.ipynb")
+        recipe = self._recipe(needed)  # before, as sources may be edited meanwhile
         with tempfile.TemporaryDirectory() as scratch:
-            given, executed = Path(scratch, "given.ipynb"), Path(scratch, "executed.ipynb")
+            given, executed, read = (Path(scratch, name) for name in ("given.ipynb", "executed.ipynb", "settings"))
             notebook = jupytext.read(self.source)
-            notebook.cells = [c for c in notebook.cells if BATCH_LEAVES_OUT not in c.metadata.get("tags", [])]
+            notebook.cells = _batch_cells(notebook)
             jupytext.write(notebook, given)
+            record = f"from locus.settings.recording import start as _start; _start({self.run.name!r}, {str(read)!r})"
             try:
                 papermill.execute_notebook(
                     given,
@@ -107,7 +114,10 @@ class Chapter:
                     cwd=str(self.source.parent),
                     start_timeout=_START_SECONDS,
                     progress_bar={"desc": self.source.stem, "unit": "cell", "leave": True},
-                    extra_arguments=["--IPKernelApp.log_level=50"],  # talk of sockets; what cells say comes as output
+                    extra_arguments=[
+                        "--IPKernelApp.log_level=50",  # talk of sockets; what cells say comes as output
+                        f"--IPKernelApp.exec_lines={record}",
+                    ],
                 )
             except PapermillExecutionError as error:
                 write_text(failed, executed.read_text(encoding="utf-8"))
@@ -120,8 +130,11 @@ class Chapter:
                     write_text(failed, executed.read_text(encoding="utf-8"))
                 raise ChapterError(f"Chapter {self.source.stem} failed: {error}; see {failed}") from error
             result = nbformat.read(executed, as_version=4)
+            if not read.is_file():
+                raise ChapterError(f"Expected the kernel of {self.source.stem} to record settings, got no record")
+            recipe["settings"] = self._settings(read.read_text(encoding="utf-8").split())
         _strip(result)
-        result.metadata["locus"] = {**self._header(), "run": self.run.name, "hash": self.hash(needed)}
+        result.metadata["locus"] = {**recipe, "hash": fingerprint(recipe)}
         try:
             _check_outputs(self.source.stem, result)
         except ChapterError:
@@ -130,11 +143,27 @@ class Chapter:
         write_text(self.path, nbformat.writes(result) + "\n")
         failed.unlink(missing_ok=True)
 
-    def _header(self) -> dict[str, Any]:
-        header = _read(self.source, self.source.stat().st_mtime_ns).metadata.get("locus")
-        if header is None or not {"needs", "reads", "recipes"} <= header.keys():
-            raise ChapterError(f"Expected 'locus' with needs, reads and recipes in the header of {self.source.name}")
-        return plain(dict(header))  # type: ignore[no-any-return]
+    def _recipe(self, needed: Mapping[str, str], read: Iterable[str] = ()) -> dict[str, Any]:
+        """Its source, the settings that were read, the modules that it reaches, and the hashes of what it opens."""
+        cells = _batch_cells(_read(self.source, self.source.stat().st_mtime_ns))
+        try:
+            modules = sources.reached("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+        except SyntaxError as error:
+            raise ChapterError(f"Expected Python in the cells of {self.source.name}, got {error.text!r}") from error
+        content = [[cell.cell_type, cell.source, plain(dict(cell.metadata))] for cell in cells]
+        return {
+            "source": hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
+            "run": self.run.name,
+            "settings": self._settings(read),
+            "recipes": recipes(modules),
+            "modules": sources.hashes(modules),
+            "needs": {name: needed[name] for name in self.needs},
+        }
+
+    def _settings(self, read: Iterable[str]) -> dict[str, Any]:
+        """The present values of settings; none of one that is no more."""
+        settings = flat(self.run.config)
+        return {name: settings.get(name) for name in sorted(read)}
 
 
 @functools.cache
@@ -143,22 +172,17 @@ def _read(source: Path, _: int) -> nbformat.NotebookNode:
     return jupytext.read(source)
 
 
-def _source_hash(source: Path) -> str:
-    """Of all cells that a batch run executes; how the file's header is laid out does not matter."""
-    notebook = _read(source, source.stat().st_mtime_ns)
-    cells = [cell for cell in notebook.cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
-    content = [[cell.cell_type, cell.source, plain(dict(cell.metadata))] for cell in cells]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _setting(settings: dict[str, Any], name: str) -> Any:
-    """A section, or a field of one: ``room`` or ``room.size``."""
-    section, _, key = name.partition(".")
-    return settings[section][key] if key else settings[section]
+def _batch_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """All cells that a batch run executes."""
+    return [cell for cell in notebook.cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
 
 
 def _notes(executed: Path) -> dict[str, Any]:
-    return dict(json.loads(executed.read_text(encoding="utf-8"))["metadata"].get("locus", {}))
+    """What was noted when a chapter was executed: its recipe and hash. Nothing, if the file is missing or damaged."""
+    try:
+        return dict(json.loads(executed.read_text(encoding="utf-8"))["metadata"]["locus"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _strip(notebook: nbformat.NotebookNode) -> None:

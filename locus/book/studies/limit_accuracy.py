@@ -17,8 +17,6 @@ from locus.score.method import Method
 from locus.settings.config import Config
 from locus.twin import make_twin
 
-RECIPE = 2
-
 _SPLIT = "eval_random"
 _TRACED = ["aoa", "delay", "gain", "valid"]
 

@@ -24,8 +24,6 @@ from locus.score.method import Method
 from locus.settings.config import Config
 from locus.twin import make_twin
 
-RECIPE = 1
-
 
 def trace_points(config: Config, split: str, index: int, points: NDArray[np.float64]) -> xr.Dataset:
     """Paths of other positions (point, 2) in the room of a group, by the image twin; none on top of the receiver."""
