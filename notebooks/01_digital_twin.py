@@ -6,15 +6,6 @@
 #     name: python3
 #   locus:
 #     needs: []
-#     reads:
-#     - seed
-#     - room
-#     - radio
-#     - twin
-#     - twin_check
-#     recipes:
-#     - layout
-#     - twin
 # ---
 
 # %% [markdown]

@@ -6,20 +6,6 @@
 #     name: python3
 #   locus:
 #     needs: []
-#     reads:
-#     - seed
-#     - room
-#     - radio
-#     - twin
-#     - estimator
-#     - estimator_check
-#     - training.num_candidates
-#     - training.num_snapshots
-#     recipes:
-#     - layout
-#     - twin
-#     - observation
-#     - estimator
 # ---
 
 # %% [markdown]

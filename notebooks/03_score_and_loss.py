@@ -8,23 +8,6 @@
 #     needs:
 #     - models/locus_dt
 #     - results/test
-#     reads:
-#     - seed
-#     - room
-#     - radio
-#     - twin
-#     - estimator
-#     - features
-#     - training
-#     recipes:
-#     - layout
-#     - twin
-#     - observation
-#     - estimator
-#     - features
-#     - score
-#     - metrics
-#     - studies
 # ---
 
 # %% [markdown]

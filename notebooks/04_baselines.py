@@ -12,25 +12,6 @@
 #     - models/gmm_cart
 #     - results/test
 #     - results/table
-#     reads:
-#     - seed
-#     - room
-#     - radio
-#     - twin
-#     - estimator
-#     - features
-#     - training
-#     recipes:
-#     - layout
-#     - twin
-#     - observation
-#     - estimator
-#     - features
-#     - score
-#     - baselines
-#     - metrics
-#     - studies
-#     - paper
 # ---
 
 # %% [markdown]

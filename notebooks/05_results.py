@@ -14,28 +14,6 @@
 #     - results/eval_grid
 #     - results/table
 #     - results/other_twin
-#     reads:
-#     - seed
-#     - room
-#     - radio
-#     - twin
-#     - estimator
-#     - features
-#     - training.num_layouts
-#     - evaluation
-#     recipes:
-#     - layout
-#     - twin
-#     - observation
-#     - estimator
-#     - features
-#     - score
-#     - baselines
-#     - metrics
-#     - limit
-#     - maps
-#     - limit_checks
-#     - paper
 # ---
 
 # %% [markdown]

@@ -10,26 +10,6 @@
 #     - models/locus_dt.robust
 #     - models/gmm_cart
 #     - results/robustness
-#     reads:
-#     - seed
-#     - room
-#     - radio
-#     - twin
-#     - estimator
-#     - features
-#     - evaluation
-#     - mismatch
-#     recipes:
-#     - layout
-#     - twin
-#     - observation
-#     - estimator
-#     - features
-#     - score
-#     - baselines
-#     - metrics
-#     - mismatch
-#     - robustness
 # ---
 
 # %% [markdown]

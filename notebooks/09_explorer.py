@@ -10,13 +10,6 @@
 #     - models/gauss_cart
 #     - models/gauss_polar
 #     - models/gmm_cart
-#     reads:
-#     - room.grid_points
-#     - radio.tx_power_dbm
-#     - twin.max_depth
-#     - estimator.num_paths
-#     recipes:
-#     - score
 # ---
 
 # %% [markdown]

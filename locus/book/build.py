@@ -13,10 +13,9 @@ from pathlib import Path
 import nbformat
 
 from locus import explorer
-from locus.book.chapters import chapters
+from locus.book.chapters import Chapter, chapters
 from locus.book.links import links
 from locus.book.pages import write_pages
-from locus.book.reproduce import ExecutedChapter
 from locus.experiment.run import Run, fingerprint, repository
 from locus.settings.atomic import write_text
 
@@ -86,11 +85,11 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
     """
     folder = repository() / "book" / "chapters"
     remedy = f"`locus reproduce` makes it, with the settings of {run.name}"
-    for step in [ExecutedChapter(run, source) for source in chapters()]:
-        (executed,) = step.files
+    for chapter in [Chapter(run, source) for source in chapters()]:
+        executed = chapter.path
         if not executed.is_file():
             raise FileNotFoundError(f"Expected chapter {executed.stem} in run {run.name}, got none; {remedy}")
-        if not step.fresh():
+        if not chapter.fresh():
             raise FileNotFoundError(
                 f"Expected chapter {executed.stem} as it would be made now, got a stale one; {remedy}"
             )

@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,15 @@ import nbformat
 import papermill
 from papermill.exceptions import PapermillExecutionError
 
+from locus.book import sources
 from locus.book.recipes import recipes
+from locus.experiment.artifact import Artifact, Workers, here
+from locus.experiment.inventory import kept
 from locus.experiment.run import Run, fingerprint, repository
 from locus.settings.atomic import write_text
 from locus.settings.checks import plain
+from locus.settings.checksums import intact, sealing
+from locus.settings.listing import flat
 
 BATCH_LEAVES_OUT = "interactive"
 """Tag of the cells that are for JupyterLab only: widgets would make a page load scripts from elsewhere."""
@@ -50,11 +55,19 @@ def chapters(only: str | None = None) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """One chapter of one run. Its header says what it opens, reads and calls."""
+class Chapter(Artifact):
+    """One chapter of one run. Its header says what it opens; what else it depends on is found out.
+
+    The settings are those that it read when it was executed, the modules those that its imports reach.
+    """
 
     run: Run
     source: Path
+
+    @property
+    def name(self) -> str:
+        """Path below the run's folder, without a suffix."""
+        return f"notebooks/{self.source.stem}"
 
     @property
     def path(self) -> Path:
@@ -62,41 +75,55 @@ class Chapter:
         return self.run.notebooks / f"{self.source.stem}.ipynb"
 
     @property
-    def needs(self) -> list[str]:
-        """Names of the steps whose outputs it opens."""
-        return list(self._header().get("needs", []))
+    def files(self) -> list[Path]:
+        """The executed notebook."""
+        return [self.path]
 
-    def recipe(self, needed: Mapping[str, str]) -> dict[str, Any]:
-        """Its source, the settings that it reads, the modules that it calls, and the hashes of what it opens."""
-        header, settings, numbers = self._header(), self.run.config.to_dict(), recipes()
-        return {
-            "source": _source_hash(self.source),
-            "run": self.run.name,
-            "settings": {name: _setting(settings, name) for name in header["reads"]},
-            "recipes": {name: numbers[name] for name in header["recipes"]},
-            "needs": {name: needed[name] for name in self.needs},
-        }
+    @property
+    def needs(self) -> tuple[Artifact, ...]:
+        """What it opens.
 
-    def hash(self, needed: Mapping[str, str]) -> str:
-        """Short name of the recipe, given the hashes of the steps that it needs."""
-        return fingerprint(self.recipe(needed))
+        Raises:
+            ChapterError: the header does not say, or names something that no run keeps.
+        """
+        header = _read(self.source, self.source.stat().st_mtime_ns).metadata.get("locus", {})
+        if "needs" not in header:
+            raise ChapterError(f"Expected 'locus' with 'needs' in the header of {self.source.name}, got {header}")
+        known = {one.name: one for one in kept(self.run)}
+        unknown = [name for name in header["needs"] if name not in known]
+        if unknown:
+            raise ChapterError(f"Expected {self.source.name} to need some of {list(known)}, got {unknown}")
+        return tuple(known[name] for name in header["needs"])
 
-    def fresh(self, needed: Mapping[str, str]) -> bool:
-        """Whether the executed notebook is there and is what would be made now."""
-        return self.path.is_file() and _notes(self.path).get("hash") == self.hash(needed)
+    def recipe(self) -> dict[str, Any]:
+        """All that it depends on.
 
-    def execute(self, needed: Mapping[str, str]) -> None:
+        Without an executed notebook it is not known what settings are read, and the recipe has none.
+        """
+        return self._recipe(_notes(self.path).get("settings", ()))
+
+    def fresh(self) -> bool:
+        """Whether the executed notebook is there, undamaged, and what would be made now."""
+        return intact(self.path) and _notes(self.path).get("hash") == self.hash()
+
+    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - it has one kernel
+        """About how long it takes."""
+        return 30.0
+
+    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it has one kernel
         """Execute with papermill, in a process of its own, and keep what names no machine.
 
         Raises:
             ChapterError: a cell failed, or printed a warning; the partly executed notebook is kept beside the others.
         """
         failed = self.path.with_suffix(".failed.ipynb")
+        recipe = self._recipe()  # before, as sources may be edited meanwhile
         with tempfile.TemporaryDirectory() as scratch:
-            given, executed = Path(scratch, "given.ipynb"), Path(scratch, "executed.ipynb")
+            given, executed, read = (Path(scratch, name) for name in ("given.ipynb", "executed.ipynb", "settings"))
             notebook = jupytext.read(self.source)
-            notebook.cells = [c for c in notebook.cells if BATCH_LEAVES_OUT not in c.metadata.get("tags", [])]
+            notebook.cells = _batch_cells(notebook)
             jupytext.write(notebook, given)
+            record = f"from locus.settings.recording import start as _start; _start({self.run.name!r}, {str(read)!r})"
             try:
                 papermill.execute_notebook(
                     given,
@@ -107,7 +134,10 @@ class Chapter:
                     cwd=str(self.source.parent),
                     start_timeout=_START_SECONDS,
                     progress_bar={"desc": self.source.stem, "unit": "cell", "leave": True},
-                    extra_arguments=["--IPKernelApp.log_level=50"],  # talk of sockets; what cells say comes as output
+                    extra_arguments=[
+                        "--IPKernelApp.log_level=50",  # talk of sockets; what cells say comes as output
+                        f"--IPKernelApp.exec_lines={record}",
+                    ],
                 )
             except PapermillExecutionError as error:
                 write_text(failed, executed.read_text(encoding="utf-8"))
@@ -120,21 +150,41 @@ class Chapter:
                     write_text(failed, executed.read_text(encoding="utf-8"))
                 raise ChapterError(f"Chapter {self.source.stem} failed: {error}; see {failed}") from error
             result = nbformat.read(executed, as_version=4)
+            if not read.is_file():
+                raise ChapterError(f"Expected the kernel of {self.source.stem} to record settings, got no record")
+            recipe["settings"] = self._settings(read.read_text(encoding="utf-8").split())
         _strip(result)
-        result.metadata["locus"] = {**self._header(), "run": self.run.name, "hash": self.hash(needed)}
+        result.metadata["locus"] = {**recipe, "hash": fingerprint(recipe)}
         try:
             _check_outputs(self.source.stem, result)
         except ChapterError:
             write_text(failed, nbformat.writes(result) + "\n")
             raise
-        write_text(self.path, nbformat.writes(result) + "\n")
+        with sealing(self.path) as scratch_file:
+            scratch_file.write_text(nbformat.writes(result) + "\n", encoding="utf-8")
         failed.unlink(missing_ok=True)
 
-    def _header(self) -> dict[str, Any]:
-        header = _read(self.source, self.source.stat().st_mtime_ns).metadata.get("locus")
-        if header is None or not {"needs", "reads", "recipes"} <= header.keys():
-            raise ChapterError(f"Expected 'locus' with needs, reads and recipes in the header of {self.source.name}")
-        return plain(dict(header))  # type: ignore[no-any-return]
+    def _recipe(self, read: Iterable[str] = ()) -> dict[str, Any]:
+        """Its source, the settings that were read, the modules that it reaches, and the hashes of what it opens."""
+        cells = _batch_cells(_read(self.source, self.source.stat().st_mtime_ns))
+        try:
+            modules = sources.reached("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+        except SyntaxError as error:
+            raise ChapterError(f"Expected Python in the cells of {self.source.name}, got {error.text!r}") from error
+        content = [[cell.cell_type, cell.source, plain(dict(cell.metadata))] for cell in cells]
+        return {
+            "source": hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
+            "run": self.run.name,
+            "settings": self._settings(read),
+            "recipes": recipes(modules),
+            "modules": sources.hashes(modules),
+            "needs": {need.name: need.hash() for need in self.needs},
+        }
+
+    def _settings(self, read: Iterable[str]) -> dict[str, Any]:
+        """The present values of settings; none of one that is no more."""
+        settings = flat(self.run.config)
+        return {name: settings.get(name) for name in sorted(read)}
 
 
 @functools.cache
@@ -143,22 +193,17 @@ def _read(source: Path, _: int) -> nbformat.NotebookNode:
     return jupytext.read(source)
 
 
-def _source_hash(source: Path) -> str:
-    """Of all cells that a batch run executes; how the file's header is laid out does not matter."""
-    notebook = _read(source, source.stat().st_mtime_ns)
-    cells = [cell for cell in notebook.cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
-    content = [[cell.cell_type, cell.source, plain(dict(cell.metadata))] for cell in cells]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _setting(settings: dict[str, Any], name: str) -> Any:
-    """A section, or a field of one: ``room`` or ``room.size``."""
-    section, _, key = name.partition(".")
-    return settings[section][key] if key else settings[section]
+def _batch_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """All cells that a batch run executes."""
+    return [cell for cell in notebook.cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
 
 
 def _notes(executed: Path) -> dict[str, Any]:
-    return dict(json.loads(executed.read_text(encoding="utf-8"))["metadata"].get("locus", {}))
+    """What was noted when a chapter was executed: its recipe and hash. Nothing, if the file is missing or damaged."""
+    try:
+        return dict(json.loads(executed.read_text(encoding="utf-8"))["metadata"]["locus"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _strip(notebook: nbformat.NotebookNode) -> None:

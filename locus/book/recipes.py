@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from locus.book import paper
-from locus.book.studies import limit_accuracy, posterior_maps, score_behaviour
 from locus.experiment import wrong_twin
 from locus.judge import metrics
 from locus.receiver import estimator, observation
 from locus.room import errors, layout
 from locus.score import densities, features, limits, method, train
 from locus.twin import base
+
+BEARERS = {
+    "room.layout": layout,
+    "room.errors": errors,
+    "twin.base": base,
+    "receiver.observation": observation,
+    "receiver.estimator": estimator,
+    "score.features": features,
+    "score.method": method,
+    "score.densities": densities,
+    "score.train": train,
+    "score.limits": limits,
+    "judge.metrics": metrics,
+    "experiment.wrong_twin": wrong_twin,
+    "book.paper": paper,  # for its numbers; studies are hashed with the chapters that use them
+}
+"""Modules with a RECIPE."""
 
 COVERED_BY = {
     "judge.bootstrap": "judge.metrics",
@@ -28,24 +46,7 @@ COMPUTES_NOTHING = ("score.weight_files", "twin.llvm")
 """Modules of the method that keep or find what others compute."""
 
 
-def recipes() -> dict[str, int]:
-    """RECIPE of each module, by the module's name."""
-    return {
-        "layout": layout.RECIPE,
-        "twin": base.RECIPE,
-        "observation": observation.RECIPE,
-        "estimator": estimator.RECIPE,
-        "features": features.RECIPE,
-        "score": method.RECIPE,
-        "baselines": densities.RECIPE,
-        "train": train.RECIPE,
-        "metrics": metrics.RECIPE,
-        "limit": limits.RECIPE,
-        # What chapters compute on the spot, and the paper's printed numbers
-        "studies": score_behaviour.RECIPE,
-        "maps": posterior_maps.RECIPE,
-        "mismatch": errors.RECIPE,
-        "robustness": wrong_twin.RECIPE,
-        "limit_checks": limit_accuracy.RECIPE,
-        "paper": paper.RECIPE,
-    }
+def recipes(modules: Iterable[str]) -> dict[str, int]:
+    """RECIPE of each module, or of the one that covers it, by the name of the module that has it."""
+    covering = {COVERED_BY.get(name, name) for name in modules}
+    return {name: module.RECIPE for name, module in BEARERS.items() if name in covering}

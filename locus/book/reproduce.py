@@ -3,66 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from locus.book.chapters import Chapter, chapters
 from locus.book.paper import printed
 from locus.book.tables import results_frame
 from locus.experiment import artifact, report
-from locus.experiment.artifact import Artifact, Workers, here
+from locus.experiment.artifact import Artifact
 from locus.experiment.inventory import kept
 from locus.experiment.run import Run
 from locus.experiment.table import Table
 
 
-@dataclass(frozen=True)
-class ExecutedChapter(Artifact):
-    """A chapter, after what its header says that it needs."""
-
-    run: Run
-    source: Path
-
-    @property
-    def _chapter(self) -> Chapter:
-        return Chapter(self.run, self.source)
-
-    @property
-    def name(self) -> str:
-        return f"notebooks/{self.source.stem}"
-
-    @property
-    def needs(self) -> tuple[Artifact, ...]:
-        known = {one.name: one for one in kept(self.run)}
-        unknown = [name for name in self._chapter.needs if name not in known]
-        if unknown:
-            raise ValueError(f"Expected {self.source.name} to need artifacts of {list(known)}, got {unknown}")
-        return tuple(known[name] for name in self._chapter.needs)
-
-    @property
-    def files(self) -> list[Path]:
-        return [self._chapter.path]
-
-    def _needed(self) -> dict[str, str]:
-        return {one.name: one.hash() for one in self.needs}
-
-    def recipe(self) -> dict[str, Any]:
-        return self._chapter.recipe(self._needed())
-
-    def fresh(self) -> bool:
-        return self._chapter.fresh(self._needed())
-
-    def seconds(self, num_workers: int) -> float:
-        return 30.0
-
-    def make(self, workers: Workers = here) -> None:
-        self._chapter.execute(self._needed())
-
-
 def all_steps(run: Run, only: str | None = None) -> list[Artifact]:
     """All that ``locus reproduce`` makes, or just one chapter and what it needs; stores come with the weights."""
-    found: list[Artifact] = [ExecutedChapter(run, source) for source in chapters(only)]
+    found: list[Artifact] = [Chapter(run, source) for source in chapters(only)]
     if only is None:
         found = [*kept(run), *found]
     ordered: dict[str, Artifact] = {}

@@ -20,6 +20,7 @@ from distributed import Client
 from locus.experiment import cluster, netcdf
 from locus.experiment.run import Run, fingerprint, versions
 from locus.settings.checksums import intact
+from locus.settings.recording import unrecorded
 
 Workers = Callable[[], Client | None]
 """Gives the Dask client, if any, when there is work for it."""
@@ -72,6 +73,7 @@ class Artifact(ABC):
         """About how long it takes on so many workers, for ``--dry-run``."""
         return 2.0
 
+    @unrecorded()
     def hash(self) -> str:
         """Short name of the recipe: equal for what holds the same numbers."""
         return fingerprint(self.recipe())

@@ -18,6 +18,7 @@ import yaml
 from locus.settings.atomic import write_text
 from locus.settings.config import Config
 from locus.settings.profiles import load_config, profile_names
+from locus.settings.recording import watched
 
 _RECORDED = (
     "locus-dt",
@@ -124,7 +125,7 @@ def open_run(
         plain_name = name if config == load_config(name) else f"{name}-{fingerprint(config.to_dict())[:8]}"
         if run in profile_names() and run != plain_name:
             raise ValueError(f"Expected 'run' other than the profiles {profile_names()}, got {run!r}")
-        return Run(run or plain_name, config, name, root)
+        return Run(run or plain_name, watched(run or plain_name, config), name, root)
     if changes:
         raise ValueError(f"Expected a profile of {profile_names()} to change, got run {name!r}")
     recipe = (root or data_root()) / name / "run.yml"
@@ -141,7 +142,7 @@ def open_run(
             f"Expected settings in run.yml of run {name!r}, got a damaged file; "
             f"`locus reproduce --profile PROFILE --run {name}` writes it again, `locus runs --remove {name}` removes it"
         ) from error
-    return Run(name, Config.from_dict(settings), profile, root)
+    return Run(name, watched(name, Config.from_dict(settings)), profile, root)
 
 
 def check_name(run: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from locus.settings.checks import build, check_range, plain
+from locus.settings.recording import unrecorded
 
 BOLTZMANN = 1.380649e-23
 SPEED_OF_LIGHT = 299_792_458.0
@@ -391,6 +392,7 @@ class Config:
     mismatch: Mismatch = field(default_factory=Mismatch)
     storage: Storage = field(default_factory=Storage)
 
+    @unrecorded()
     def __post_init__(self) -> None:
         check_range("seed", self.seed, 0)
         kept, feasible = self.evaluation.num_grid_candidates, self.room.min_feasible

@@ -27,9 +27,17 @@ def meanings(kind: type) -> dict[str, str]:
     }
 
 
+def flat(config: Config) -> dict[str, Any]:
+    """Every setting by its full name."""
+    found: dict[str, Any] = {}
+    for section, part in config.to_dict().items():
+        found |= {f"{section}.{name}": v for name, v in part.items()} if isinstance(part, dict) else {section: part}
+    return found
+
+
 def lines(config: Config) -> Iterator[str]:
     """One line per setting, grouped by section: value, the default if it differs, and meaning."""
-    values, defaults = _flat(config), _flat(Config())
+    values, defaults = flat(config), flat(Config())
     shown = {
         name: words(value) + (f" (default {words(defaults[name])})" if value != defaults[name] else "")
         for name, value in values.items()
@@ -52,7 +60,7 @@ def changes(config: Config, profile: str) -> dict[str, Any]:
         return {}
     before, now = load_config(profile).to_dict(), config.to_dict()
     changed = [section for section in now if now[section] != before[section]]
-    found = {name: value for name, value in _flat(config).items() if name.partition(".")[0] in changed}
+    found = {name: value for name, value in flat(config).items() if name.partition(".")[0] in changed}
     for name in list(found):
         others = {other: value for other, value in found.items() if other != name}
         with contextlib.suppress(ValueError):  # without this change the others may be inconsistent
@@ -74,11 +82,3 @@ def _sections(config: Config) -> dict[str, Any]:
     """Sections by name; the empty name holds the settings outside any section."""
     parts = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     return {"": config, **{name: part for name, part in parts.items() if dataclasses.is_dataclass(part)}}
-
-
-def _flat(config: Config) -> dict[str, Any]:
-    """All settings by their full names."""
-    found: dict[str, Any] = {}
-    for section, part in config.to_dict().items():
-        found |= {f"{section}.{name}": v for name, v in part.items()} if isinstance(part, dict) else {section: part}
-    return found

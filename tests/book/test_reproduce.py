@@ -47,15 +47,16 @@ HEAD = """# ---
 #     notebook_metadata_filter: locus
 #   locus:
 #     needs: [{needs}]
-#     reads: [{reads}]
-#     recipes: [{recipes}]
 # ---
 
 # %% tags=["parameters"]
 run = "quick"
 
 # %%
-print(run)
+import locus
+from locus.{module} import RECIPE
+
+print(run, locus.open_run(run).config.{setting})
 """
 KEPT = [
     "models/locus_dt",
@@ -82,8 +83,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     notebooks = folder / "notebooks"
     notebooks.mkdir()
-    (notebooks / "01_room.py").write_text(HEAD.format(needs="", reads="room", recipes="layout"))
-    (notebooks / "02_score.py").write_text(HEAD.format(needs="models/locus_dt", reads="features", recipes="score"))
+    (notebooks / "01_room.py").write_text(HEAD.format(needs="", setting="room", module="room.layout"))
+    (notebooks / "02_score.py").write_text(
+        HEAD.format(needs="models/locus_dt", setting="features", module="score.method")
+    )
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as bars:
         _enter(patch, folder)
         reproduce.reproduce(run(), num_workers=2)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import nbformat
 import pytest
 
 import locus
 from locus.book import reproduce
 from locus.book.chapters import Chapter, chapters
+from locus.experiment.run import Run
+
+
+@contextmanager
+def _entered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCUS_DATA", str(tmp_path_factory.getbasetemp() / "chapters"))
+        yield
 
 
 def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
@@ -15,8 +27,7 @@ def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict
 
     All chapters share a data folder, so that common inputs are computed once.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCUS_DATA", str(tmp_path_factory.getbasetemp() / "chapters"))
+    with _entered(tmp_path_factory):
         chapter = Chapter(locus.open_run("smoke"), *chapters(number))
         reproduce.reproduce(chapter.run, number)
         executed = chapter.path
@@ -30,3 +41,9 @@ def glued_numbers(number: str, tmp_path_factory: pytest.TempPathFactory) -> dict
                 if not text.startswith("'"):  # strings are glued, too
                     values[name] = float(text)
     return values
+
+
+def stays_fresh(number: str, tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any]) -> bool:
+    """Whether a chapter that was run at smoke size needs not run again when its run has these settings."""
+    with _entered(tmp_path_factory):
+        return Chapter(Run("smoke", locus.load_config("smoke", changes)), *chapters(number)).fresh()

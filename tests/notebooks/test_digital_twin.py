@@ -1,7 +1,7 @@
 """Chapter 1 at smoke size, checked against physics."""
 
 import pytest
-from chapter import glued_numbers
+from chapter import glued_numbers, stays_fresh
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +31,9 @@ def test_care_pays_in_completeness(glued: dict[str, float]) -> None:
     assert glued["straightforward_missing"] > 10 * glued["missing_percent"]
     assert glued["sionna_speedup"] > 1
     assert glued["image_speedup"] > glued["sionna_speedup"]
+
+
+def test_what_it_read_is_what_makes_it_due(glued: dict[str, float], tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert stays_fresh("01", tmp_path_factory, {})
+    assert stays_fresh("01", tmp_path_factory, {"training.num_layouts": 30, "estimator.num_paths": 5})
+    assert not stays_fresh("01", tmp_path_factory, {"training.num_candidates": 49})

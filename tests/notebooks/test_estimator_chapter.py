@@ -1,7 +1,7 @@
 """Chapter 2 at smoke size, checked against the properties of an efficient estimator."""
 
 import pytest
-from chapter import glued_numbers
+from chapter import glued_numbers, stays_fresh
 
 
 @pytest.fixture(scope="module")
@@ -27,3 +27,9 @@ def test_strong_paths_are_found_where_they_are(glued: dict[str, float]) -> None:
     # A third of all snapshots comes from behind the array or from deep shadow.
     assert 40 < glued["share_found"] <= 100
     assert glued["folded_within"] > 50
+
+
+def test_what_it_read_is_what_makes_it_due(glued: dict[str, float], tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert stays_fresh("02", tmp_path_factory, {})
+    assert stays_fresh("02", tmp_path_factory, {"training.num_layouts": 30, "twin_check.num_layouts": 3})
+    assert not stays_fresh("02", tmp_path_factory, {"transmitter.heard": False})

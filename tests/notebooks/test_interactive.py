@@ -16,8 +16,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 import locus
-from locus.book import reproduce
-from locus.book.chapters import BATCH_LEAVES_OUT, chapters
+from locus.book.chapters import BATCH_LEAVES_OUT, Chapter, chapters
 from locus.experiment.artifact import due, make_all
 
 mpl.use("Agg")
@@ -30,7 +29,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
         patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
         run = locus.open_run("smoke", {"twin.evaluation": "image"}, "interactive")
         run.save()
-        make_all(due(need for source in chapters() for need in reproduce.ExecutedChapter(run, source).needs))
+        make_all(due(need for source in chapters() for need in Chapter(run, source).needs))
         yield run.name
 
 

@@ -15,8 +15,6 @@ from locus.score.method import Method, Scorer
 from locus.settings.config import Config
 from locus.twin import make_twin
 
-RECIPE = 3
-
 _SPLIT = "eval_random"
 
 

@@ -21,8 +21,6 @@ from locus.score.limits import LIMITS
 from locus.settings.config import Config
 from locus.twin import Twin, make_twin
 
-RECIPE = 1
-
 SPLIT = "eval_random"
 """Split of the groups that are shown."""
 

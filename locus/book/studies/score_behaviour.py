@@ -23,8 +23,6 @@ from locus.score.method import Method
 from locus.settings.config import Config
 from locus.twin import make_twin
 
-RECIPE = 1
-
 
 def trace_points(case: Case, points: NDArray[np.float64]) -> xr.Dataset:
     """Paths of other positions (point, 2) in the room of a case, by the image twin; none on top of the receiver."""
