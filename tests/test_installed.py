@@ -21,7 +21,7 @@ PROGRAM = Path(__file__).with_name("installed_copy.py")
 ROOM = repository() / "book/_static/room.geojson"
 POSE = locus.Pose(70.123, 30.321, 2.8)
 
-BOOK = r"the module '\w+', got none; in a clone of the repository, `make setup` or `pip install -e '\.\[book\]'` .*"
+BOOK = r"the module '\w+' to be installed, got none; in a clone .*, `make setup` or `pip install -e '\.\[book\]'` .*"
 CLONE = r"locus inside its repository, got an installed copy; clone it and `make setup`"
 DATA = rf"{CLONE}, or set LOCUS_DATA to a folder for runs"
 WORKS = (
