@@ -243,7 +243,7 @@ def _call(options: argparse.Namespace) -> int:
     from locus.book import build
 
     run, address = locus.open_run(options.run), options.repository or None
-    index = build.build(run, options.out, address, options.branch, force=options.force)
+    index = build.build_book(run, options.out, address, options.branch, force=options.force)
     print(f"Open {index}")
     return 0
 

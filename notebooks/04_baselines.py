@@ -43,7 +43,7 @@ from locus.experiment.rows import Rows
 from locus.experiment.table import Table
 from locus.experiment.weights import load_scorer
 from locus.judge import metrics
-from locus.score.weight_files import METHODS, TITLES
+from locus.score.weight_files import METHOD_TITLES, METHODS
 
 this_run = locus.open_run(run)
 config = this_run.config
@@ -89,8 +89,8 @@ plt.rcParams["figure.dpi"] = 150
 
 # %%
 scorers = {name: load_scorer(run, name) for name in METHODS}
-sizes = {TITLES[name]: sum(p.numel() for p in scorer.parameters()) for name, scorer in scorers.items()}
-kept = {TITLES[name]: scorer.options.encoding for name, scorer in scorers.items() if name != "locus_dt"}
+sizes = {METHOD_TITLES[name]: sum(p.numel() for p in scorer.parameters()) for name, scorer in scorers.items()}
+kept = {METHOD_TITLES[name]: scorer.options.encoding for name, scorer in scorers.items() if name != "locus_dt"}
 pd.DataFrame({"parameters": sizes, "encoding kept": kept}).fillna("").loc[list(sizes)]
 
 # %% [markdown]
@@ -110,7 +110,9 @@ gains = {name: np.exp(log[range(len(truth)), truth]) * log.shape[1] for name, lo
 
 
 def draw_four(snapshot):
-    titles = {f"{TITLES[name]}: truth {gains[name][snapshot]:.1f} x uniform": maps[name][snapshot] for name in METHODS}
+    titles = {
+        f"{METHOD_TITLES[name]}: truth {gains[name][snapshot]:.1f} x uniform": maps[name][snapshot] for name in METHODS
+    }
     transmitter = (float(paths.x[truth[snapshot]]), float(paths.y[truth[snapshot]]))
     return score_figures.posterior_figure(case.layout, case.pose, titles, [transmitter] * len(titles))
 
@@ -173,7 +175,7 @@ figure = score_figures.learning_figure(curves)
 rows = Rows(this_run, "test").open("test")
 summary = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(config.seed))
 labels = {"locus_dt": "LOCUS-DT"} | {
-    f"{name}.{encoding}": f"{TITLES[name]}, {encoding}" for name in baselines for encoding in ("plain", "turned")
+    f"{name}.{encoding}": f"{METHOD_TITLES[name]}, {encoding}" for name in baselines for encoding in ("plain", "turned")
 }
 printed = paper.printed()
 score_figures.comparison_table(summary, labels, printed)
@@ -236,7 +238,7 @@ def explore(method: str = "gmm_cart", room: int = 1, snapshot: int = 0):
     grid = score_behaviour.trace_points(case, case.layout.grid(41))
     posterior = load_scorer(run, method).log_posterior(grid, case.observed.isel(snapshot=snapshot))
     where = [tuple(case.transmitters.position[snapshot])]
-    return score_figures.posterior_figure(case.layout, case.pose, {TITLES[method]: posterior}, where, 1)
+    return score_figures.posterior_figure(case.layout, case.pose, {METHOD_TITLES[method]: posterior}, where, 1)
 
 
 interact(explore, method=list(METHODS), room=(0, 9), snapshot=(0, 4))

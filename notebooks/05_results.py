@@ -41,10 +41,17 @@ import locus
 from locus.book.figures import result_figures
 from locus.book.paper import printed
 from locus.book.studies import limit_accuracy, posterior_maps
-from locus.book.tables import compare, compare_frame, quantiles_frame, results_frame, strata_frame, with_interval
+from locus.book.tables import (
+    number_with_interval,
+    paired_frame,
+    paired_losses,
+    quantiles_frame,
+    results_frame,
+    strata_frame,
+)
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
-from locus.experiment.table import TITLES, Table
+from locus.experiment.table import SCORER_TITLES, Table
 from locus.experiment.weights import load_scorer
 from locus.judge import metrics
 from locus.receiver.estimator import threshold
@@ -122,11 +129,11 @@ pairs = [("locus_dt", name) for name in baselines] + [
     (name, "bayes") for name in (*weight_files.METHODS, "phase_blind")
 ]
 pairs.append(("locus_dt", "phase_blind"))
-compared = {name: compare(rows[name], pairs) for name in ("random", "grid")}
-compare_frame(compared)
+compared = {name: paired_losses(rows[name], pairs) for name in ("random", "grid")}
+paired_frame(compared)
 
 # %% tags=["remove-cell"]
-against_limit = pd.concat([frame.xs(TITLES["bayes"], level="less") for frame in compared.values()])
+against_limit = pd.concat([frame.xs(SCORER_TITLES["bayes"], level="less") for frame in compared.values()])
 against_baselines = pd.concat([frame.iloc[: len(baselines)] for frame in compared.values()])
 glue("limit_comparisons", len(against_limit), display=False)
 glue("limit_beaten", int((against_limit.high < 0).sum()), display=False)
@@ -134,9 +141,9 @@ glue("limit_above", int((against_limit.low > 0).sum()), display=False)
 glue("baseline_comparisons", len(against_baselines), display=False)
 glue("baselines_beaten", int((against_baselines.high < 0).sum()), display=False)
 difference = compared["random"].difference
-glue("to_limit", float(difference[TITLES["locus_dt"], TITLES["bayes"]]), display=False)
-glue("to_blind", float(difference[TITLES["locus_dt"], TITLES["phase_blind"]]), display=False)
-glue("between_limits", float(difference[TITLES["phase_blind"], TITLES["bayes"]]), display=False)
+glue("to_limit", float(difference[SCORER_TITLES["locus_dt"], SCORER_TITLES["bayes"]]), display=False)
+glue("to_blind", float(difference[SCORER_TITLES["locus_dt"], SCORER_TITLES["phase_blind"]]), display=False)
+glue("between_limits", float(difference[SCORER_TITLES["phase_blind"], SCORER_TITLES["bayes"]]), display=False)
 twins = OtherTwin(opened)
 glue("train_twin", config.twin.train, display=False)
 for key, name in zip(("evaluation_twin", "other_twin"), twins.twins, strict=True):
@@ -145,7 +152,7 @@ glue("twin_layouts", len(np.unique(twins.open().group)), display=False)
 for name in ("random", "grid"):
     change = twins.difference(name)
     ends = [float(change[f"difference{end}"]) for end in ("", "_low", "_high")]
-    glue(f"twin_{name}", with_interval(ends, "+.3f"), display=False)
+    glue(f"twin_{name}", number_with_interval(ends, "+.3f"), display=False)
 
 # %% [markdown]
 # *Loss of the method on the left less that of the one beside it, in nats: negative where the first is better. Whole rooms are resampled, the same ones for both.*
@@ -199,7 +206,7 @@ figure = result_figures.methods_figure(tasks[2])
 # %% mystnb={"image": {"alt": "By how much the share of truths inside credible sets differs from the nominal level, one panel for each method and limit, each with a band about zero"}} tags=["hide-input"]
 curves = {
     name: metrics.coverage(rows["random"].level.sel({"method": name}), rows["random"].group, np.random.default_rng(0))
-    for name in TITLES
+    for name in SCORER_TITLES
 }
 figure = result_figures.coverage_figure(curves)
 

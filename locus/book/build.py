@@ -23,7 +23,7 @@ _MATHJAX = "mathjax@3.2.2"
 _OPTIONS = ("--all", "-W", "-n", "--keep-going", "--quiet")
 
 
-def build(
+def build_book(
     run: Run, out: str | Path | None = None, address: str | None = None, branch: str = "main", *, force: bool = False
 ) -> Path:
     """Stage the chapters of ``run``, build the book unless it is there already, and return its first page.

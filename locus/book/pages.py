@@ -148,8 +148,8 @@ def status(run: Run) -> dict[str, Any]:
 def trainings(run: Run) -> list[dict[str, Any]]:
     """How each network of a run was trained, as the headers of its weights tell; a run of one chapter may have none."""
     found = []
-    networks = {title: Weights(run, method) for method, title in weight_files.TITLES.items()}
-    networks[f"{weight_files.TITLES['locus_dt']}, with errors"] = Weights(run, "locus_dt", robust=True)
+    networks = {title: Weights(run, method) for method, title in weight_files.METHOD_TITLES.items()}
+    networks[f"{weight_files.METHOD_TITLES['locus_dt']}, with errors"] = Weights(run, "locus_dt", robust=True)
     for title, weights in networks.items():
         apart = len(weights.encodings) > 1
         for encoding in weights.encodings if weights.path.is_file() else ():

@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from locus.book.tables import with_interval
+from locus.book.tables import number_with_interval
 from locus.experiment.sensitivity import Reading, readings
-from locus.experiment.table import TITLES
+from locus.experiment.table import SCORER_TITLES
 
 
 def values(data: xr.Dataset) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def negatives(measured: dict[str, Any]) -> dict[str, Any]:
 
 def _percent(row: xr.Dataset, name: str) -> str:
     form = "+.1f" if name.endswith("difference") else ".1f"
-    return with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
+    return number_with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
 
 
 def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset) -
 
     methods = {
         str(method): {
-            "title": TITLES[str(method)],
+            "title": SCORER_TITLES[str(method)],
             **{name: (here(method, name), there(method, name)) for name in ("grid", "random")},
         }
         for method in printed.method.values

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from locus.experiment.table import EVALUATION_TITLES, TITLES
+from locus.experiment.table import EVALUATION_TITLES, SCORER_TITLES
 from locus.judge import metrics
 
 
@@ -20,23 +20,23 @@ def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
         for method in table.method.values:
             one = table.sel({"method": method, "evaluation": evaluation})
             cells = [
-                with_interval([float(one[f"loss{end}"]) for end in ("", "_low", "_high")], ".2f"),
+                number_with_interval([float(one[f"loss{end}"]) for end in ("", "_low", "_high")], ".2f"),
                 f"{float(one.gain):.2f}",
-                with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f"),
+                number_with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f"),
             ]
             if evaluation in printed.evaluation and method in printed.method:
                 known = printed.sel({"method": method, "evaluation": evaluation})
                 cells += [f"{float(known.loss):.2f}", f"{float(known.gain):.2f}", f"{100 * float(known.ratio):.1f}"]
             else:
                 cells += [""] * 3
-            rows[EVALUATION_TITLES[str(evaluation)], TITLES[str(method)]] = cells
+            rows[EVALUATION_TITLES[str(evaluation)], SCORER_TITLES[str(method)]] = cells
     measures = ["L [nat]", "G", "R [%]"]
     columns = pd.MultiIndex.from_product([["this run", "printed in the paper"], measures])
     index = pd.MultiIndex.from_tuples(rows, names=["evaluation", "method"])
     return pd.DataFrame(list(rows.values()), index=index, columns=columns)
 
 
-def with_interval(numbers: Sequence[float], form: str) -> str:
+def number_with_interval(numbers: Sequence[float], form: str) -> str:
     """A number, and the lower and the upper end of its interval, as text; infinity stands alone."""
     value, low, high = numbers
     if math.isinf(value):
@@ -44,19 +44,21 @@ def with_interval(numbers: Sequence[float], form: str) -> str:
     return f"{value:{form}} [{low:{form}}, {high:{form}}]"
 
 
-def compare(rows: xr.Dataset, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+def paired_losses(rows: xr.Dataset, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Loss of one method less that of another on the same snapshots [nat], a row for each of ``pairs``."""
     found = [metrics.paired(rows, first, second, np.random.default_rng(0)) for first, second in pairs]
     names = ("difference", "difference_low", "difference_high")
-    index = pd.MultiIndex.from_tuples([(TITLES[a], TITLES[b]) for a, b in pairs], names=["method", "less"])
+    index = pd.MultiIndex.from_tuples(
+        [(SCORER_TITLES[a], SCORER_TITLES[b]) for a, b in pairs], names=["method", "less"]
+    )
     columns = ["difference", "low", "high"]
     return pd.DataFrame([[float(one[name]) for name in names] for one in found], index=index, columns=columns)
 
 
-def compare_frame(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def paired_frame(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What :func:`compare` gives for some evaluations, side by side."""
     columns = {
-        EVALUATION_TITLES[name]: [with_interval(line, ".2f") for line in frame.to_numpy()]
+        EVALUATION_TITLES[name]: [number_with_interval(line, ".2f") for line in frame.to_numpy()]
         for name, frame in compared.items()
     }
     return pd.DataFrame(columns, index=next(iter(compared.values())).index)
@@ -69,9 +71,9 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         for share in data["quantile"].values:
             ends = data.sel({"quantile": share})
             rows = zip(*(ends[f"value{end}"].values for end in ("", "_low", "_high")), strict=True)
-            columns[label, f"{100 * share:.0f} % at most"] = [with_interval(row, ".0f") for row in rows]
+            columns[label, f"{100 * share:.0f} % at most"] = [number_with_interval(row, ".0f") for row in rows]
     methods = next(iter(quantiles.values())).method.values
-    return pd.DataFrame(columns, index=pd.Index([TITLES[name] for name in methods], name="method"))
+    return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in methods], name="method"))
 
 
 def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
@@ -110,10 +112,12 @@ def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
         cells = []
         for name in order:
             one = table.sel({"method": method, "evaluation": name})
-            cells.append(with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f"))
+            cells.append(
+                number_with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f")
+            )
             known = method in printed.method
             cells.append(
                 f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': name})):.1f}" if known else ""
             )
-        lines.append(f"| {TITLES[str(method)]} | {' | '.join(cells)} |")
+        lines.append(f"| {SCORER_TITLES[str(method)]} | {' | '.join(cells)} |")
     return "\n".join(lines)

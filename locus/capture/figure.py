@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from locus.draw import FLOOR, draw_map, draw_receiver, draw_room
 from locus.room.layout import Layout, Pose
-from locus.score.weight_files import TITLES
+from locus.score.weight_files import METHOD_TITLES
 from locus.settings import units
 
 _STYLE: dict[str, Any] = {"cmap": "viridis", "vmin": FLOOR, "vmax": 0.0}  # the same for all posterior maps
@@ -46,7 +46,9 @@ def location_figure(data: xr.Dataset, snapshot: int = 0) -> Figure:
     draw_receiver(axes, Pose(float(one.rx_x), float(one.rx_y), float(one.rx_heading)))
     marker: dict[str, Any] = {"color": "white", "markersize": 9, "markeredgecolor": "black", "linestyle": "none"}
     axes.plot(float(one.map_x), float(one.map_y), "P", label="most probable", zorder=8, **marker)
-    title = TITLES[data.attrs["method"]] + (f", snapshot {snapshot + 1} of {data.sizes['snapshot']}" if several else "")
+    title = METHOD_TITLES[data.attrs["method"]] + (
+        f", snapshot {snapshot + 1} of {data.sizes['snapshot']}" if several else ""
+    )
     share = float(one.credible_area) / layout.free_space.area
     area = units.area(float(one.credible_area))
     axes.set_title(f"{title}: 90 % in {area} m², {100 * share:.2g} % of the free space")

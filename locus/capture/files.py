@@ -14,7 +14,7 @@ from locus.capture.locate import MAX_WALLS
 from locus.experiment import netcdf
 from locus.room.layout import Layout, Pose, read_json
 from locus.settings.atomic import replacing
-from locus.settings.checks import build
+from locus.settings.checks import from_mapping
 from locus.settings.config import Radio
 
 MAX_IQ_BYTES = 64 * 2**20
@@ -57,7 +57,7 @@ def read_radio(path: Path) -> Radio:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"Expected the radio as YAML in {path}, got invalid YAML: {error}") from error
     try:
-        radio: Radio = build(Radio, values, "radio.")
+        radio: Radio = from_mapping(Radio, values, "radio.")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return radio

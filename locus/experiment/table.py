@@ -12,7 +12,7 @@ from locus.experiment.rows import EVALUATIONS, Rows
 from locus.judge import metrics
 from locus.score import weight_files
 
-TITLES = {**weight_files.TITLES, "phase_blind": "phase-blind receiver", "bayes": "Bayes limit"}
+SCORER_TITLES = {**weight_files.METHOD_TITLES, "phase_blind": "phase-blind receiver", "bayes": "Bayes limit"}
 """Names to show, in the table's order."""
 
 EVALUATION_TITLES = {"grid": "Eval Grid", "random": "Eval Random", "grid_offlist": "Eval Grid, off the list"}
@@ -49,6 +49,6 @@ class Table(Result):
 def _summary(rows: xr.Dataset) -> xr.Dataset:
     """L, G and R of one evaluation; resamples always the same, so that the table is."""
     num_candidates = int(rows.attrs["num_candidates"])
-    found = metrics.summary(rows.sel({"method": list(TITLES)}), num_candidates, np.random.default_rng(0))
+    found = metrics.summary(rows.sel({"method": list(SCORER_TITLES)}), num_candidates, np.random.default_rng(0))
     attributes = {"units": "1", "long_name": "number of candidates"}
     return found.assign(num_candidates=((), num_candidates, attributes))

@@ -48,7 +48,7 @@ class Witness(Result):
     def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it needs none
         """Compute and store; what was stored before is compared first, as it may show a forgotten RECIPE."""
         if self.fresh():
-            print("\n".join(self.moved()), flush=True)
+            print("\n".join(self.differences()), flush=True)
         scorers = trained(self.run)
         parts: dict[str, xr.DataArray] = {}
         for split, count in self._groups().items():
@@ -64,7 +64,7 @@ class Witness(Result):
             parts |= {f"{split}.{name}": apart[name] for name in apart.data_vars}
         self.save(xr.Dataset(parts), [name for name, values in parts.items() if values.dtype == np.float64])
 
-    def moved(self) -> list[str]:
+    def differences(self) -> list[str]:
         """Stages that no longer compute what is stored, in words; the first one names the module to look at."""
         stored, scorers = self.open(), trained(self.run)
         found: dict[str, str] = {}

@@ -28,7 +28,7 @@ from locus.room.layout import MIN_DISTANCE, SHAPES_PER_OBSTACLE, Layout
 from locus.room.materials import material_names, permittivity
 from locus.score import densities, limits
 from locus.score.method import Method
-from locus.score.weight_files import METHODS, TITLES
+from locus.score.weight_files import METHOD_TITLES, METHODS
 from locus.settings.atomic import write_text
 from locus.settings.checks import plain
 from locus.settings.config import BOLTZMANN, SPEED_OF_LIGHT, Config, Radio
@@ -122,7 +122,7 @@ def describe(method: Method) -> dict[str, Any]:
         for name, tensor in method.state_dict().items()
     }
     return {
-        "title": TITLES[method.name],
+        "title": METHOD_TITLES[method.name],
         "options": {**plain(dataclasses.asdict(method.options)), "num_features": method.options.num_features},
         "weights": weights,
     }

@@ -14,7 +14,7 @@ from safetensors import safe_open
 from locus.score.densities import GaussCart, GaussPolar, GmmCart
 from locus.score.method import Method, MethodOptions
 from locus.score.pairwise import PairNetwork
-from locus.settings.checks import build, plain
+from locus.settings.checks import from_mapping, plain
 from locus.settings.checksums import check_intact, sealing
 from locus.settings.device import device
 
@@ -23,7 +23,12 @@ _CLASSES: dict[str, type[Method]] = {kind.name: kind for kind in (PairNetwork, G
 METHODS = tuple(_CLASSES)
 """Names of the trained methods, LOCUS-DT first."""
 
-TITLES = {"locus_dt": "LOCUS-DT", "gauss_cart": "Gauss-Cart", "gauss_polar": "Gauss-Polar", "gmm_cart": "GMM-Cart"}
+METHOD_TITLES = {
+    "locus_dt": "LOCUS-DT",
+    "gauss_cart": "Gauss-Cart",
+    "gauss_polar": "Gauss-Polar",
+    "gmm_cart": "GMM-Cart",
+}
 """Names as the paper prints them."""
 
 
@@ -60,7 +65,7 @@ def load_method(path: Path) -> tuple[Method, dict[str, Any]]:
         ValueError: the file was not written by this project.
     """
     tensors, header = read_tensors(path)
-    method = make_method(header["method"], build(MethodOptions, header["options"], "options."))
+    method = make_method(header["method"], from_mapping(MethodOptions, header["options"], "options."))
     method.load_state_dict(tensors)
     return method.to(device()).eval().requires_grad_(False), header
 

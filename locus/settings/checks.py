@@ -23,7 +23,7 @@ def plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def build(kind: type, values: Any, prefix: str) -> Any:
+def from_mapping(kind: type, values: Any, prefix: str) -> Any:
     """Build a dataclass of type ``kind`` from a mapping, checking each value against its annotation."""
     if not isinstance(values, Mapping):
         raise ValueError(f"Expected a mapping of settings for '{prefix[:-1]}', got {values!r}")
@@ -36,7 +36,7 @@ def build(kind: type, values: Any, prefix: str) -> Any:
 
 def _convert(hint: Any, value: Any, name: str) -> Any:
     if dataclasses.is_dataclass(hint):
-        return build(typing.cast(type, hint), value, f"{name}.")
+        return from_mapping(typing.cast(type, hint), value, f"{name}.")
     if typing.get_origin(hint) is tuple:
         items = typing.get_args(hint)
         if not isinstance(value, list | tuple) or len(value) != len(items):

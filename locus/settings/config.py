@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from locus.settings.checks import build, check_range, plain
+from locus.settings.checks import check_range, from_mapping, plain
 from locus.settings.recording import unrecorded
 
 BOLTZMANN = 1.380649e-23
@@ -408,6 +408,6 @@ class Config:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
         """Inverse of :meth:`to_dict`; missing keys take their defaults, unknown keys raise a ValueError."""
-        config = build(cls, values, "")
+        config = from_mapping(cls, values, "")
         assert isinstance(config, cls)
         return config

@@ -85,15 +85,15 @@ def test_a_stamp_of_other_inputs_or_without_pages_is_no_book(folder: Path, monke
 
     monkeypatch.setattr(build.subprocess, "run", sphinx)
     run = locus.open_run("smoke")
-    assert build.build(run) == build.build(run) == index
+    assert build.build_book(run) == build.build_book(run) == index
     assert len(calls) == 1
     (folder / "book/equations.md").write_text("another word")
-    build.build(run)
+    build.build_book(run)
     index.unlink()
-    build.build(run)
+    build.build_book(run)
     assert len(calls) == 3
     with pytest.raises(RuntimeError, match="The book of run smoke has errors or warnings"):
-        build.build(run, force=True)
+        build.build_book(run, force=True)
     assert not stamp.exists()
-    build.build(run)
+    build.build_book(run)
     assert calls == [False] * 5

@@ -23,7 +23,7 @@ from locus.experiment.journal import StoreError, exclusive
 from locus.experiment.libraries import Observations
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import Rows
-from locus.experiment.table import TITLES, Table
+from locus.experiment.table import SCORER_TITLES, Table
 from locus.receiver import fit, observation
 from locus.room.materials import permittivity
 from locus.score import pairwise, weight_files
@@ -159,7 +159,7 @@ def test_it_begins_with_what_it_takes_and_ends_with_what_came_out(
     assert ends[0].split() == ["Eval", "Grid", "Eval", "Random"]
     table = Table(run()).open()
     for line, name in zip(ends[1:-1], table.method.values, strict=True):
-        assert line.startswith(TITLES[name])
+        assert line.startswith(SCORER_TITLES[name])
         for value in table.ratio.sel({"method": name, "evaluation": ["grid", "random"]}).values:
             assert f"{100 * float(value):.1f} [" in line
     assert ends[-1].endswith("`locus book --run tiny` makes a book of them.")
@@ -428,7 +428,7 @@ def test_the_other_twin_is_compared_on_the_same_snapshots(copy: Path) -> None:
 
 class TestWitness:
     def test_what_is_computed_now_is_what_was_stored(self, copy: Path) -> None:
-        assert witness.Witness(run()).moved() == []
+        assert witness.Witness(run()).differences() == []
 
     @pytest.mark.parametrize("module", witness.STAGES)
     def test_a_small_change_of_a_stage_is_found_there_and_only_there(
@@ -448,6 +448,6 @@ class TestWitness:
             ),
         }
         monkeypatch.setattr(*mutations[module])
-        moved = witness.Witness(run()).moved()
+        moved = witness.Witness(run()).differences()
         assert len(moved) == 1
         assert moved[0].startswith(f"{module} moved: ")

@@ -35,7 +35,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         patch.setenv("LOCUS_DATA", str(folder / "data"))
         run = locus.open_run("smoke")
         reproduce.reproduce(run)
-        return build.build(run, folder).parent
+        return build.build_book(run, folder).parent
 
 
 @pytest.fixture(scope="session")

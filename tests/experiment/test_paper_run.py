@@ -58,7 +58,7 @@ def test_a_word_in_a_chapter_makes_that_chapter_due(
 def test_the_witness_is_what_this_code_computes(paper: locus.Run) -> None:
     one = witness.Witness(paper)
     assert one.fresh()
-    assert one.moved() == []
+    assert one.differences() == []
 
 
 def test_how_much_readings_matter_is_what_this_code_would_measure(paper: locus.Run) -> None:

@@ -11,11 +11,11 @@ import xarray as xr
 
 import locus
 from locus.book import paper
-from locus.book.tables import compare, compare_frame, quantiles_frame, results_frame, with_interval
+from locus.book.tables import number_with_interval, paired_frame, paired_losses, quantiles_frame, results_frame
 from locus.experiment import artifact, netcdf
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run
-from locus.experiment.table import EVALUATION_TITLES, TITLES, Table
+from locus.experiment.table import EVALUATION_TITLES, SCORER_TITLES, Table
 from locus.judge import metrics
 
 NUM_GROUPS, NUM_SNAPSHOTS = 8, 5
@@ -53,7 +53,7 @@ def test_values_are_those_of_the_summary(run: Run) -> None:
     table = Table(run).open()
     for name in Table.evaluations:
         rows = Rows(run, EVALUATIONS[name]).open(name)
-        wanted = metrics.summary(rows.sel({"method": list(TITLES)}), 50 + len(name), np.random.default_rng(0))
+        wanted = metrics.summary(rows.sel({"method": list(SCORER_TITLES)}), 50 + len(name), np.random.default_rng(0))
         one = table.sel(evaluation=name)
         assert int(one.num_candidates) == 50 + len(name)
         for measure in MEASURES:
@@ -66,7 +66,7 @@ def test_contract(run: Run) -> None:
     Table(run).make()
     table = Table(run).open()
     assert Table(run).path == run.results / "table.nc"
-    assert table.method.values.tolist() == list(TITLES)
+    assert table.method.values.tolist() == list(SCORER_TITLES)
     assert table.evaluation.values.tolist() == ["grid", "random", "grid_offlist"]
     for name in MEASURES:
         assert table[name].dims == ("method", "evaluation")
@@ -130,7 +130,7 @@ def test_frame_shows_the_run_and_apart_from_it_what_the_paper_prints(run: Run) -
     Table(run).make()
     table, printed = Table(run).open(), paper.printed()
     frame = results_frame(table, printed)
-    assert frame.shape == (len(TITLES) * len(EVALUATION_TITLES), 6)
+    assert frame.shape == (len(SCORER_TITLES) * len(EVALUATION_TITLES), 6)
     ours = frame["this run"].loc[("Eval Random", "LOCUS-DT")]
     one = table.sel({"method": "locus_dt", "evaluation": "random"})
     assert ours["L [nat]"] == f"{float(one.loss):.2f} [{float(one.loss_low):.2f}, {float(one.loss_high):.2f}]"
@@ -142,11 +142,11 @@ def test_frame_shows_the_run_and_apart_from_it_what_the_paper_prints(run: Run) -
 
 def test_other_frames(run: Run) -> None:
     rows = Rows(run, "eval_random").open("random")
-    frame = compare(rows, [("locus_dt", "gmm_cart"), ("gmm_cart", "locus_dt")])
+    frame = paired_losses(rows, [("locus_dt", "gmm_cart"), ("gmm_cart", "locus_dt")])
     assert frame.difference.iloc[0] == pytest.approx(-frame.difference.iloc[1])
     assert (frame.low <= frame.difference).all()
-    shown = compare_frame({"random": frame})
-    assert shown["Eval Random"].iloc[0] == with_interval(frame.iloc[0].tolist(), ".2f")
-    values = -rows.log_posterior.sel({"method": list(TITLES)})
+    shown = paired_frame({"random": frame})
+    assert shown["Eval Random"].iloc[0] == number_with_interval(frame.iloc[0].tolist(), ".2f")
+    values = -rows.log_posterior.sel({"method": list(SCORER_TITLES)})
     quantiles = metrics.distribution(values, rows.group, np.random.default_rng(0))
-    assert quantiles_frame({"loss": quantiles}).shape == (len(TITLES), 2)
+    assert quantiles_frame({"loss": quantiles}).shape == (len(SCORER_TITLES), 2)

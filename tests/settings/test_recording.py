@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from locus.experiment.evaluation import Rows
 
 import locus
-from locus.experiment.case import draw, make_snapshots, trace_group
 from locus.experiment.libraries import Library
+from locus.experiment.rows import Rows
 from locus.experiment.table import Table
 from locus.experiment.weights import Weights
 from locus.settings import recording
@@ -103,11 +102,12 @@ def test_a_hash_of_what_was_made_reads_nothing(record: Path) -> None:
 def test_functions_read_what_they_depend_on_and_no_more(record: Path) -> None:
     """The two settings that chapters 1 and 2 once read without saying so."""
     config = locus.open_run("smoke").config
-    draw(config, "test", 0)
+    case = Case(config, "test", 0)
+    assert len(case.candidates)
     read = set(names_of(record))
     assert read <= {"seed", "training.num_candidates", *section("room")}
     assert {"seed", "training.num_candidates", "room.size"} <= read
-    make_snapshots(config, "test", 0, trace_group(config, "test", 0))
+    assert len(case.snapshots.iq)
     more = set(names_of(record)) - read
     assert {"transmitter.heard", "training.num_snapshots", "twin.train", "twin.max_depth"} <= more
     assert more <= {"transmitter.heard", "training.num_snapshots"} | section("twin") | section("radio")

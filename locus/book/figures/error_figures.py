@@ -10,11 +10,11 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
-from locus.book.tables import with_interval
+from locus.book.tables import number_with_interval
 from locus.draw import FLOOR, draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.experiment.wrong_twin import Example
 from locus.judge.credible import CREDIBLE_MASS
-from locus.score.weight_files import TITLES
+from locus.score.weight_files import METHOD_TITLES
 
 KINDS = {
     "obstacles": "each obstacle moved",
@@ -29,9 +29,9 @@ KINDS = {
 """Titles of the kinds of errors."""
 
 NETWORKS: dict[str, dict[str, Any]] = {
-    "locus_dt": {"label": TITLES["locus_dt"], "color": "#0072B2", "marker": "o", "linestyle": "-"},
+    "locus_dt": {"label": METHOD_TITLES["locus_dt"], "color": "#0072B2", "marker": "o", "linestyle": "-"},
     "robust": {"label": "LOCUS-DT, trained with errors", "color": "#009E73", "marker": "D", "linestyle": "-"},
-    "gmm_cart": {"label": TITLES["gmm_cart"], "color": "#D55E00", "marker": "s", "linestyle": "--"},
+    "gmm_cart": {"label": METHOD_TITLES["gmm_cart"], "color": "#D55E00", "marker": "s", "linestyle": "--"},
 }
 
 
@@ -76,7 +76,7 @@ def errors_frame(summary: xr.Dataset) -> pd.DataFrame:
         one = summary.isel(condition=index)
         kind = KINDS.get(str(one.kind.values), "nothing")
         rows[kind, str(one.label.values)] = [
-            with_interval(
+            number_with_interval(
                 [100 * float(one[f"ratio{end}"].sel({"method": name})) for end in ("", "_low", "_high")], ".1f"
             )
             for name in NETWORKS

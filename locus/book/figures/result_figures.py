@@ -15,7 +15,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from locus.book.studies.posterior_maps import Task
 from locus.draw import FLOOR, draw_map, draw_receiver, draw_room, draw_transmitter
-from locus.experiment.table import TITLES
+from locus.experiment.table import SCORER_TITLES
 
 # Okabe and Ito's colours and, for readers without colour, markers and lines
 STYLES: dict[str, dict[str, Any]] = {
@@ -59,7 +59,7 @@ def methods_figure(task: Task, num_snapshots: int = 6) -> Figure:
     for name, row in zip(task.maps, panels, strict=True):
         for snapshot, axes in enumerate(row):
             mesh = draw_posterior(axes, task, name, snapshot)
-            _bare(axes, ylabel="" if snapshot else TITLES[name])
+            _bare(axes, ylabel="" if snapshot else SCORER_TITLES[name])
     for number, axes in enumerate(panels[0], 1):
         axes.set_title(f"TX {number}", fontsize="medium")
     _colour_bar(figure, mesh, panels)
@@ -70,7 +70,7 @@ def posterior_figure(task: Task, method: str, snapshot: int) -> Figure:
     """One map, with its axes."""
     figure, axes = plt.subplots(figsize=(6.2, 4.8), layout="constrained")
     mesh = draw_posterior(axes, task, method, snapshot, scale=0.9)
-    axes.set_title(f"{TITLES[method]}, TX {snapshot + 1}")
+    axes.set_title(f"{SCORER_TITLES[method]}, TX {snapshot + 1}")
     figure.colorbar(mesh, ax=axes, label="relative log posterior [nat]", extend="min", shrink=0.9)
     return figure
 
@@ -110,7 +110,7 @@ def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
         axes.axhline(0, color="0.4", linewidth=0.8)
         axes.plot(nominal, found, color=STYLES[name]["color"], linewidth=2)
         verdict = "in the band" if bool(curve.calibrated) else "leaves the band"
-        axes.set_title(f"{TITLES[name]}: {verdict}", fontsize="medium")
+        axes.set_title(f"{SCORER_TITLES[name]}: {verdict}", fontsize="medium")
         reach = 1.15 * float(max(abs(found).max(), high.max()))
         axes.set(xlim=(0, 100), ylim=(-reach, reach), xticks=range(0, 101, 25))
         axes.grid(alpha=0.3)
@@ -125,13 +125,13 @@ def use_figure(rows: xr.Dataset) -> Figure:
     labels = {"map_error": "error of the most probable candidate [m]", "area": "area of the smallest 90 % set [m²]"}
     share = 100 * np.arange(1, rows.sizes["snapshot"] + 1) / rows.sizes["snapshot"]
     for axes, (key, label) in zip(panels, labels.items(), strict=True):
-        ordered = {name: np.sort(rows[key].sel({"method": name}).values) for name in TITLES}
+        ordered = {name: np.sort(rows[key].sel({"method": name}).values) for name in SCORER_TITLES}
         positive = min(values[values > 0].min(initial=np.inf) for values in ordered.values())
         left = positive / 2 if key == "area" else max(0.1, positive / 2)
         for name, values in ordered.items():
             # Exact hits are at the left edge, where a logarithmic axis has no zero
             style = {"color": STYLES[name]["color"], "linestyle": STYLES[name]["linestyle"], "linewidth": 1.8}
-            axes.step([left, *np.maximum(values, left)], [0, *share], where="post", label=TITLES[name], **style)
+            axes.step([left, *np.maximum(values, left)], [0, *share], where="post", label=SCORER_TITLES[name], **style)
         axes.set(xscale="log", xlabel=label, xlim=(left, None), ylim=(0, 100))
         axes.axhline(50, color="0.6", linewidth=0.8, zorder=0)
         axes.axhline(90, color="0.6", linewidth=0.8, zorder=0)
@@ -148,12 +148,12 @@ def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
     for axes, data, label in zip(panels, (strata, snr), ("simplest path", "SNR of the strongest path"), strict=True):
         kept = data.isel(bin=np.flatnonzero(data.num_snapshots.values > 0))
         centre = np.arange(kept.sizes["bin"])
-        for number, name in enumerate(TITLES):
+        for number, name in enumerate(SCORER_TITLES):
             one = kept.sel({"method": name})
-            place = centre + 0.11 * (number - (len(TITLES) - 1) / 2)
+            place = centre + 0.11 * (number - (len(SCORER_TITLES) - 1) / 2)
             ends = np.nan_to_num(np.abs(np.stack([one.loss - one.loss_low, one.loss_high - one.loss])))
             style = {"color": STYLES[name]["color"], "marker": STYLES[name]["marker"], "linestyle": "none"}
-            axes.errorbar(place, one.loss, yerr=ends, capsize=2.5, label=TITLES[name], **style)
+            axes.errorbar(place, one.loss, yerr=ends, capsize=2.5, label=SCORER_TITLES[name], **style)
         names = [f"{name}\n({count})" for name, count in zip(kept.bin.values, kept.num_snapshots.values, strict=True)]
         axes.set_xticks(centre, names)
         axes.axhline(0, color="0.4", linewidth=0.8, zorder=0)
@@ -213,7 +213,9 @@ def moved_figure(moved: xr.Dataset) -> Figure:
         shift = place + 0.06 * (number - 1)
         # By rank, an interval may leave out the mean of a few wild layouts
         ends = np.nan_to_num(np.maximum(np.stack([one.loss - one.loss_low, one.loss_high - one.loss]), 0))
-        axes.errorbar(shift, one.loss, yerr=ends, capsize=3, label=TITLES[str(name)], linewidth=1.6, **STYLES[name])
+        axes.errorbar(
+            shift, one.loss, yerr=ends, capsize=3, label=SCORER_TITLES[str(name)], linewidth=1.6, **STYLES[name]
+        )
     axes.axhline(0, color="0.4", linewidth=0.8, zorder=0)
     axes.set_yscale("symlog", linthresh=5)
     ticks = [-5, 0, 5, 10, 100, 1000]

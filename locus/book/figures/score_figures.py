@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from locus.book.tables import with_interval
+from locus.book.tables import number_with_interval
 from locus.draw import draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.room.layout import Layout, Pose
-from locus.score.weight_files import TITLES
+from locus.score.weight_files import METHOD_TITLES
 from locus.settings.config import Training
 
 # Okabe and Ito's colours, told apart by colour-blind readers
@@ -143,7 +143,9 @@ def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
         axes.set(xlabel="epoch", title=title)
         axes.grid(alpha=0.3)
     all_axes[0, 0].set_ylabel("adjusted loss [nat]")
-    handles = [Line2D([], [], color=_COLOURS[i], linewidth=2.5, label=TITLES[name]) for i, name in enumerate(names)]
+    handles = [
+        Line2D([], [], color=_COLOURS[i], linewidth=2.5, label=METHOD_TITLES[name]) for i, name in enumerate(names)
+    ]
     handles = handles if len(names) > 1 else []
     handles += [
         Line2D([], [], color="0.3", label="validation"),
@@ -177,7 +179,7 @@ def summary_table(summary: xr.Dataset, labels: Mapping[str, str]) -> pd.DataFram
 
 def interval_text(data: xr.Dataset, name: str, scale: float = 1.0, digits: int = 2) -> str:
     """A scalar of a Dataset and the ends of its interval, ``_low`` and ``_high``, to be read."""
-    return with_interval([scale * float(data[name + end]) for end in ("", "_low", "_high")], f".{digits}f")
+    return number_with_interval([scale * float(data[name + end]) for end in ("", "_low", "_high")], f".{digits}f")
 
 
 def comparison_table(summary: xr.Dataset, labels: Mapping[str, str], printed: xr.Dataset) -> pd.DataFrame:
@@ -201,13 +203,13 @@ def fairness(table: xr.Dataset, curves: Mapping[str, xr.Dataset], printed: xr.Da
     """
     verdict = "None of the three is worse than the paper's by more than 0.1 nats on either set:"
     lines = []
-    for name in [name for name in TITLES if name != "locus_dt"]:
+    for name in [name for name in METHOD_TITLES if name != "locus_dt"]:
         ends = []
         for encoding, data in curves.items():
             one = data.sel({"method": f"{name}.{encoding}"})
             ends.append(one.sel(epoch=int(one.best_epoch)))
         train = float(min(ends, key=lambda end: float(end.validation)).train)
-        text = f"- {TITLES[name]}:"
+        text = f"- {METHOD_TITLES[name]}:"
         for key, title in (("random", "Eval Random"), ("grid", "Eval Grid")):
             ours, theirs = (float(data.loss.sel({"method": name, "evaluation": key})) for data in (table, printed))
             text += f" {title} {ours:.2f} (the paper: {theirs:.2f})."
