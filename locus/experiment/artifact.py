@@ -19,7 +19,7 @@ from distributed import Client
 
 from locus.experiment import cluster, netcdf
 from locus.experiment.run import Run, fingerprint, versions
-from locus.settings.checksums import intact
+from locus.settings import checksums
 from locus.settings.recording import unrecorded
 
 Workers = Callable[[], Client | None]
@@ -80,7 +80,7 @@ class Artifact(ABC):
 
     def damaged(self) -> list[str]:
         """Names of files that are there, but not as they were written."""
-        return [path.name for path in self.files if path.exists() and not intact(path)]
+        return [path.name for path in self.files if checksums.damaged(path)]
 
 
 @dataclass(frozen=True)

@@ -49,13 +49,18 @@ def intact(path: Path) -> bool:
     return path.is_file() and _read(path.parent).get(path.name) == checksum(path)
 
 
-def check_intact(path: Path) -> None:
-    """Raise a DamagedError if a file has another checksum than the one noted for it.
-
-    A file without one, like weights that a user copied somewhere else, passes.
-    """
+def damaged(path: Path) -> bool:
+    """Whether a file is there and has another checksum than the one noted for it; one without passes."""
     noted = _read(path.parent).get(path.name)
-    if noted is not None and noted != checksum(path):
+    return noted is not None and path.is_file() and noted != checksum(path)
+
+
+def check_intact(path: Path) -> None:
+    """Raise a DamagedError if a file is damaged.
+
+    A file without a checksum, like weights that a user copied somewhere else, passes.
+    """
+    if damaged(path):
         raise DamagedError(
             f"Expected {path} as it was written, got other bytes than {LEDGER} beside it says; "
             "`locus reproduce` makes it again, or restore it from a copy"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import locus
+from locus.experiment.case import Case
 from locus.experiment.libraries import Library
 from locus.experiment.rows import Rows
 from locus.experiment.table import Table
