@@ -4,6 +4,7 @@ PYTHON ?= python3
 PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.ready
+SHARED = $(if $(SMOKE),--smoke $(SMOKE))
 TYPESCRIPT := 5.9.3
 TSC := .venv/node_modules/typescript/bin/tsc
 TYPED := .venv/.typescript-$(TYPESCRIPT)
@@ -59,7 +60,12 @@ lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupytext --sync notebooks/*.py
 	$(BIN)/jupyter lab notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
-test: lint test-core test-book ## everything that CI runs
+# Core and browser tests side by side: most use one core. They share a smoke run; the browser's output comes last.
+test: lint setup chromium ## everything that CI runs
+	@smoke=$$(mktemp -d); trap 'rm -rf "$$smoke"' EXIT; \
+	  $(MAKE) --no-print-directory test-book SMOKE="$$smoke" >"$$smoke/book.log" 2>&1 & book=$$!; \
+	  $(MAKE) --no-print-directory test-core SMOKE="$$smoke"; core=$$?; \
+	  wait $$book; book=$$?; cat "$$smoke/book.log"; [ $$core = 0 ] && [ $$book = 0 ]
 
 lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the layers, and types of the JavaScript
 	$(BIN)/ruff format --check .
@@ -69,10 +75,10 @@ lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the lay
 	$(BIN)/node $(TSC)
 
 test-core: setup ## tests without a browser
-	$(BIN)/pytest --ignore tests/browser
+	$(BIN)/pytest --ignore tests/browser $(SHARED)
 
 test-book: setup chromium ## build the book at smoke size and test it in a real browser
-	$(BIN)/pytest tests/browser
+	$(BIN)/pytest tests/browser $(SHARED)
 
 test-portable: setup ## run the numeric tests as on other processors; PERSONALITY=drjit-4 selects one
 	$(BIN)/python tests/portable.py $(PERSONALITY)
@@ -85,6 +91,7 @@ bench: setup ## compare speed with straightforward implementations; writes bench
 	$(BIN)/python benchmarks/dataset.py
 	$(BIN)/python benchmarks/estimator.py
 	$(BIN)/python benchmarks/score.py
+	$(BIN)/python benchmarks/explorer.py
 
 bench-negatives: setup ## compare training with few negatives per step and with all, at the paper's size: half an hour
 	$(BIN)/python benchmarks/negatives.py

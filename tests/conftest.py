@@ -11,15 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from smoke import make, smoke_run
 
 import locus
-from locus.cli import main
 from locus.experiment.run import repository
+from locus.experiment.weights import Weights
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--layouts", type=int, default=4, help="random rooms on which both twins are compared")
     parser.addoption("--book", metavar="FOLDER", help="look at this built book, of a smoke run, instead of a new one")
+    parser.addoption("--smoke", metavar="FOLDER", help="data folder of the smoke run, to share it with another pytest")
 
 
 @pytest.fixture
@@ -50,13 +52,19 @@ def square() -> locus.Layout:
 
 
 @pytest.fixture(scope="session")
-def smoke_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data folder with LOCUS-DT trained at smoke size in place of the paper's weights."""
+def smoke_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data folder of the smoke run that all tests share; see ``smoke.py``."""
+    given = request.config.getoption("--smoke")
+    return Path(given) if given else tmp_path_factory.getbasetemp() / "smoke"
+
+
+@pytest.fixture(scope="session")
+def smoke_weights(smoke_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data folder in which LOCUS-DT, trained at smoke size, takes the place of the paper's weights."""
     folder = tmp_path_factory.mktemp("weights")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCUS_DATA", str(folder))
-        assert main(["train", "locus_dt", "--profile", "smoke", "--workers", "2"]) == 0
-    shutil.copytree(folder / "smoke" / "models", folder / "paper" / "models")
+    with smoke_run(smoke_folder, lambda run: make([Weights(run, "locus_dt")])) as run:
+        for name in ("paper", "smoke"):
+            shutil.copytree(run.models, folder / name / "models")
     return folder
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import locus
-from locus.book import build, pages
+from locus.book import build
 
 FILES = (
     "_config.yml",
@@ -54,19 +54,6 @@ def test_options_and_versions_count_and_pairs_of_chapters_do_not(folder: Path, m
         assert build.inputs() != before
     monkeypatch.setattr(build, "distributions", lambda: [SimpleNamespace(name="sphinx", version="0.1")])
     assert build.inputs() != before
-
-
-def test_what_is_staged_twice_is_the_same_twice_unless_the_address_changes() -> None:
-    """Run and address affect the staged files only, whose order and names are deterministic."""
-    paper, address = locus.open_run("paper"), "https://github.com/someone/locus-dt"
-    found = []
-    for options in ((), (address,), (address, "other"), ()):
-        build.stage(paper, *options)
-        if not options:
-            pages.write_pages(paper)
-        found.append(build.inputs())
-    assert found[0] == found[-1]
-    assert len(set(found)) == 3
 
 
 def test_a_stamp_of_other_inputs_or_without_pages_is_no_book(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ import pytest
 from browser import MEND, find_browser
 from patience import patience
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from smoke import smoke_run
 
-import locus
 from locus.book import build, reproduce
 
 Open = Callable[..., Page]
@@ -25,17 +25,13 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(request: pytest.FixtureRequest, smoke_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the built book."""
     given = request.config.getoption("--book")
     if given:
         return Path(given)
-    folder = tmp_path_factory.mktemp("book")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCUS_DATA", str(folder / "data"))
-        run = locus.open_run("smoke")
-        reproduce.reproduce(run)
-        return build.build_book(run, folder).parent
+    with smoke_run(smoke_folder, lambda run: reproduce.reproduce(run, num_workers=2)) as run:
+        return build.build_book(run, tmp_path_factory.mktemp("book")).parent
 
 
 @pytest.fixture(scope="session")

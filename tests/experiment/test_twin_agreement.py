@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import locus
 from locus import Config, Layout, Pose, Twin, TwinOptions
-from locus.experiment.case import draw
+from locus.experiment.case import Case
 from locus.experiment.twin_agreement import Comparison, compare_on_random_rooms, compare_paths
 from locus.settings.config import TwinCheck
 
@@ -43,7 +43,8 @@ def test_sionna_is_complete_and_accurate_on_random_rooms(request: pytest.Fixture
 
 def test_comparison_sees_what_is_wrong(image: Twin) -> None:
     """The comparison detects a path that is removed, added, rotated, weakened or duplicated."""
-    layout, pose, candidates = draw(Config(twin_check=TwinCheck(num_candidates=50)), "check", 0)
+    case = Case(Config(twin_check=TwinCheck(num_candidates=50)), "check", 0)
+    layout, pose, candidates = case.layout, case.pose, case.candidates
     exact = locus.make_twin("image", options=TwinOptions(max_paths=40)).trace(layout, pose, candidates)
     assert (check := compare_paths(layout, exact, exact)).missing == check.extra == 0
     assert check.gain_error_db.max() < 1e-12

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from smoke import make, smoke_run
 
 import locus
 from locus.book.figures import error_figures
 from locus.experiment import wrong_twin
-from locus.experiment.artifact import due, make_all
 from locus.experiment.rows import evaluate_group
 from locus.experiment.weights import Weights
 from locus.experiment.wrong_twin import Condition, Robustness, conditions
 from locus.judge.credible import CREDIBLE_MASS
 
-SMALL = {
-    "training.num_layouts": 20,
-    "training.num_epochs": 3,
-    "evaluation.num_layouts": 8,
-    "evaluation.num_snapshots": 3,
-}
 
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("robustness")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCUS_DATA", str(folder))
-        run = locus.open_run("smoke", SMALL)
-        run.save()
-        make_all(due([Robustness(run)]), num_workers=2)
-    return folder
-
-
-@pytest.fixture
-def run(made: Path, monkeypatch: pytest.MonkeyPatch) -> locus.Run:
-    monkeypatch.setenv("LOCUS_DATA", str(made))
-    return locus.open_run("smoke", SMALL)
+@pytest.fixture(scope="module", autouse=True)
+def run(smoke_folder: Path) -> Iterator[locus.Run]:
+    """The smoke run, with its networks under wrong twins."""
+    with smoke_run(smoke_folder, lambda run: make([Robustness(run)])) as made:
+        yield made
 
 
 def of_kind(rows: xr.Dataset, *kinds: str) -> xr.Dataset:

@@ -3,8 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { estimate } from "../../locus/explorer/estimator.js";
 import { makeFeatures } from "../../locus/explorer/features.js";
-import { drawPoint, drawRoom, makeGrid } from "../../locus/explorer/layout.js";
-import { Locator } from "../../locus/explorer/locate.js";
+import { drawRoom, makeGrid } from "../../locus/explorer/layout.js";
 import { logPosterior } from "../../locus/explorer/methods.js";
 import { receive } from "../../locus/explorer/observation.js";
 import { takeRow } from "../../locus/explorer/paths.js";
@@ -34,12 +33,6 @@ import { Twin } from "../../locus/explorer/twin.js";
  * @property {Scene[]} scenes
  * @property {number} wide paths a candidate that no candidate has
  */
-
-/** @typedef {{user: number, system: number}} Usage processor time [us] */
-/** @typedef {{process: {cpuUsage: (before?: Usage) => Usage}}} Node */
-
-// Not imported: the module node:process opens standard input in a way in which it cannot be read at once.
-const { process } = /** @type {typeof globalThis & Node} */ (globalThis);
 
 /** @type {Given} */
 const { settings, methods, scenes, wide: maxWide } = JSON.parse(readFileSync(0, "utf8"));
@@ -93,29 +86,5 @@ function drawGrid(seed) {
   return { room, grid: [...makeGrid(room, settings.room.grid_points).points] };
 }
 
-/**
- * Processor time [ms] of an update in a new room, where nothing can be used again.
- * @param {Locator} locator
- * @param {number} seed
- */
-function timeUpdate(locator, seed) {
-  const random = new Random(seed);
-  const room = drawRoom(random, settings.room, constants.room);
-  const place = () => {
-    const point = drawPoint(room, random);
-    if (point === null) throw new RangeError("Expected a room with free space, got none");
-    return point;
-  };
-  const receiver = { ...place(), heading: random.uniform(-Math.PI, Math.PI) };
-  const scene = { room, receiver, transmitter: place(), gridPoints: settings.room.grid_points };
-  const before = process.cpuUsage();
-  const choices = { depth: 2, numPaths: 6, powerChange: 0, seed, method: "locus_dt", rays: true };
-  const { numCandidates } = locator.locate({ ...scene, ...choices });
-  const { user, system } = process.cpuUsage(before);
-  return { numCandidates, milliseconds: (user + system) / 1000 };
-}
-
-const locator = new Locator({ ...settings, methods: { locus_dt: structuredClone(methods.locus_dt) } });
 const seeds = Array.from({ length: 30 }, (_, i) => i);
-const results = { scenes: scenes.map(compute), rooms: seeds.map(drawGrid), updates: seeds.map((i) => timeUpdate(locator, i)) };
-writeFileSync(1, JSON.stringify(results));
+writeFileSync(1, JSON.stringify({ scenes: scenes.map(compute), rooms: seeds.map(drawGrid) }));

@@ -1,6 +1,7 @@
 """Chapter 4 at smoke size: what densities without a twin can and cannot represent."""
 
 import math
+from pathlib import Path
 
 import pytest
 from chapter import glued_numbers
@@ -9,8 +10,8 @@ BASELINES = ("gauss_cart", "gauss_polar", "gmm_cart")
 
 
 @pytest.fixture(scope="module")
-def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    return glued_numbers("04", tmp_path_factory)
+def glued(smoke_folder: Path) -> dict[str, float]:
+    return glued_numbers("04", smoke_folder)
 
 
 def test_the_twin_is_ahead_of_every_baseline(glued: dict[str, float]) -> None:

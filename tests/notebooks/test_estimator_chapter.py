@@ -1,12 +1,14 @@
 """Chapter 2 at smoke size, checked against the properties of an efficient estimator."""
 
+from pathlib import Path
+
 import pytest
 from chapter import glued_numbers, stays_fresh
 
 
 @pytest.fixture(scope="module")
-def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    return glued_numbers("02", tmp_path_factory)
+def glued(smoke_folder: Path) -> dict[str, float]:
+    return glued_numbers("02", smoke_folder)
 
 
 def test_error_is_at_the_bound(glued: dict[str, float]) -> None:
@@ -29,7 +31,7 @@ def test_strong_paths_are_found_where_they_are(glued: dict[str, float]) -> None:
     assert glued["folded_within"] > 50
 
 
-def test_what_it_read_is_what_makes_it_due(glued: dict[str, float], tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert stays_fresh("02", tmp_path_factory, {})
-    assert stays_fresh("02", tmp_path_factory, {"training.num_layouts": 30, "twin_check.num_layouts": 3})
-    assert not stays_fresh("02", tmp_path_factory, {"transmitter.heard": False})
+def test_what_it_read_is_what_makes_it_due(glued: dict[str, float], smoke_folder: Path) -> None:
+    assert stays_fresh("02", smoke_folder, {})
+    assert stays_fresh("02", smoke_folder, {"training.num_layouts": 30, "twin_check.num_layouts": 3})
+    assert not stays_fresh("02", smoke_folder, {"transmitter.heard": False})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,17 @@ import numpy as np
 import pytest
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
+from smoke import make, smoke_run
 
-import locus
 from locus.book.chapters import BATCH_LEAVES_OUT, Chapter, chapters
-from locus.experiment.artifact import due, make_all
 
 mpl.use("Agg")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A smoke run with everything that the chapters open."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCUS_DATA", str(tmp_path_factory.mktemp("data")))
-        run = locus.open_run("smoke", {"twin.evaluation": "image"}, "interactive")
-        run.save()
-        make_all(due(need for source in chapters() for need in Chapter(run, source).needs))
+def finished_run(smoke_folder: Path) -> Iterator[str]:
+    """The smoke run with all that the chapters open."""
+    with smoke_run(smoke_folder, lambda run: make(n for one in chapters() for n in Chapter(run, one).needs)) as run:
         yield run.name
 
 

@@ -1,14 +1,15 @@
 """Chapter 5 at smoke size: relations that any results must satisfy."""
 
 import math
+from pathlib import Path
 
 import pytest
 from chapter import glued_numbers
 
 
 @pytest.fixture(scope="module")
-def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    return glued_numbers("05", tmp_path_factory)
+def glued(smoke_folder: Path) -> dict[str, float]:
+    return glued_numbers("05", smoke_folder)
 
 
 @pytest.mark.parametrize("evaluation", ["grid", "random", "grid_offlist"])

@@ -1,14 +1,15 @@
 """Chapter 3 at smoke size, checked against the properties of a posterior and its loss."""
 
 import math
+from pathlib import Path
 
 import pytest
 from chapter import glued_numbers
 
 
 @pytest.fixture(scope="module")
-def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    return glued_numbers("03", tmp_path_factory)
+def glued(smoke_folder: Path) -> dict[str, float]:
+    return glued_numbers("03", smoke_folder)
 
 
 def test_network_is_the_papers(glued: dict[str, float]) -> None:

@@ -1,12 +1,14 @@
 """Chapter 7 at smoke size: relations that hold for any network."""
 
+from pathlib import Path
+
 import pytest
 from chapter import glued_numbers
 
 
 @pytest.fixture(scope="module")
-def glued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    return glued_numbers("07", tmp_path_factory)
+def glued(smoke_folder: Path) -> dict[str, float]:
+    return glued_numbers("07", smoke_folder)
 
 
 def test_a_wrong_plan_does_not_affect_methods_without_a_twin(glued: dict[str, float]) -> None:
