@@ -87,7 +87,7 @@ def check_output(path: Path, suffixes: tuple[str, ...]) -> None:
 
 def save(data: xr.Dataset, out: Path, figure: Path | None = None) -> None:
     """Write the result of :func:`locus.locate` and, optionally, its map; both atomically."""
-    netcdf.save(out, data, {}, double=("map_x", "map_y"))  # map coordinates can be millions of metres
+    netcdf.save(out, data, {}, double=("map_x", "map_y"), sealed=False)  # map coordinates can be millions of metres
     if figure is None:
         return
     from locus.capture.figure import location_figure

@@ -8,19 +8,25 @@ from typing import Any, Literal
 
 import xarray as xr
 
+from locus.settings.atomic import replacing
 from locus.settings.checksums import check_intact, intact, sealing
 
 _ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
 
-def save(path: Path, data: xr.Dataset, attributes: dict[str, Any], double: Container[Any] = ()) -> None:
-    """Write to the side and rename: compressed, and in single precision but for coordinates and what is ``double``."""
+def save(
+    path: Path, data: xr.Dataset, attributes: dict[str, Any], double: Container[Any] = (), *, sealed: bool = True
+) -> None:
+    """Write to the side and rename: compressed, and in single precision but for coordinates and what is ``double``.
+
+    A ``sealed`` file has its checksum noted beside it, as all files of a run do.
+    """
     encoding: dict[Any, dict[str, Any]] = {}
     for name, value in data.variables.items():
         single = value.dtype.kind == "f" and name in data.data_vars and name not in double
         packed = value.ndim > 0 and value.dtype.kind in "biuf"
         encoding[name] = {**({"dtype": "float32"} if single else {}), **({"zlib": True} if packed else {})}
-    with sealing(path) as scratch:
+    with (sealing if sealed else replacing)(path) as scratch:
         data.assign_attrs(attributes).to_netcdf(scratch, engine=_ENGINE, encoding=encoding)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from locus.experiment.artifact import Artifact, Result, Workers, here
-from locus.experiment.group_tasks import over_groups
+from locus.experiment.over_groups import over_groups
 from locus.experiment.rows import Rows, evaluate_group
 from locus.experiment.weights import Weights
 from locus.judge import metrics

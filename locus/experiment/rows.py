@@ -21,8 +21,8 @@ from tqdm import tqdm
 from locus.experiment import ingredients, netcdf, splits
 from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.case import Case, OffList
-from locus.experiment.group_tasks import over_groups
 from locus.experiment.libraries import estimate_seconds, trace_seconds
+from locus.experiment.over_groups import over_groups
 from locus.experiment.run import Run, fingerprint, versions
 from locus.experiment.weights import Weights
 from locus.judge import metrics

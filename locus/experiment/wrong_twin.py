@@ -18,7 +18,7 @@ from tqdm import tqdm
 from locus.experiment import ingredients
 from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.case import Case
-from locus.experiment.group_tasks import over_groups
+from locus.experiment.over_groups import over_groups
 from locus.experiment.run import Run
 from locus.experiment.weights import Weights
 from locus.judge import metrics

@@ -60,7 +60,7 @@ class ImageTwin(Twin):
 
 @njit(cache=True)
 def slab_reflection(cosine, eta, thickness, wavelength):
-    """TE reflection coefficient of a slab (ITU-R P.2040): cosine of the incidence angle, relative permittivity eta."""
+    """Fresnel (TE) reflection coefficient of a slab, ITU-R P.2040; cosine of incidence, relative permittivity eta."""
     s = cmath.sqrt(eta - (1.0 - cosine * cosine))
     r = (cosine - s) / (cosine + s)
     e = cmath.exp(-4j * math.pi * thickness / wavelength * s)

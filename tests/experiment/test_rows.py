@@ -12,7 +12,7 @@ import xarray as xr
 import locus
 from locus.experiment import rows as rows_module
 from locus.experiment.case import Case, OffList
-from locus.experiment.group_tasks import over_groups
+from locus.experiment.over_groups import over_groups
 from locus.experiment.rows import Rows, evaluate_group
 from locus.score import weight_files
 from locus.score.limits import LIMITS
