@@ -21,7 +21,7 @@ from tqdm import tqdm
 from locus import open_run
 from locus.experiment import artifact
 from locus.experiment.libraries import Library, Observations
-from locus.judge.metrics import _credible
+from locus.judge.credible import credible_level
 from locus.score import train
 from locus.score.pairwise import PairNetwork
 from locus.score.train import Examples, adjusted_loss
@@ -51,7 +51,7 @@ def fit(count: int, seed: int) -> dict[str, Any]:
     with torch.no_grad():
         logs = torch.log_softmax(method(held_out.candidates, held_out.conditions).double(), -1).flatten(0, 1).numpy()
     truth = held_out.truth.flatten().numpy()
-    levels, _ = _credible(logs, np.exp(logs), truth, np.random.default_rng(0).random(len(truth)))
+    levels = credible_level(logs, truth, np.random.default_rng(0).random(len(truth)))
     return {
         "count": count,
         "seed": seed,

@@ -53,7 +53,7 @@ def observe(
         )
     )
     gain = np.where(batch.valid, batch.gain, 0).astype(complex)
-    iq = _receive(batch.aoa.values.astype(float), batch.delay.values.astype(float), gain, offset, phase, radio)
+    iq = receive(batch.aoa.values.astype(float), batch.delay.values.astype(float), gain, offset, phase, radio)
     iq = iq + np.sqrt(radio.noise_power / 2) * (noise[..., 0] + 1j * noise[..., 1])
     data = xr.Dataset(
         {
@@ -72,7 +72,7 @@ def pilot(radio: Radio) -> NDArray[np.complex128]:
     return np.asarray(np.exp(-1j * np.pi * n * (n + radio.num_subcarriers % 2) / radio.num_subcarriers))
 
 
-def _receive(
+def receive(
     aoa: NDArray[np.float64],
     delay: NDArray[np.float64],
     gain: NDArray[np.complex128],

@@ -290,7 +290,7 @@ def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[tuple[Polygon
     tries = 0
     while len(obstacles) < room.num_obstacles and tries < SHAPES_PER_OBSTACLE * room.num_obstacles:
         tries += 1
-        shape = affinity.rotate(_draw_shape(rng, room), 90 * int(rng.integers(4)), origin=(0, 0))
+        shape = affinity.rotate(draw_shape(rng, room), 90 * int(rng.integers(4)), origin=(0, 0))
         x0, y0, x1, y1 = shape.bounds
         low = np.array([room.wall_gap - x0, room.wall_gap - y0])
         high = np.array([room.size - room.wall_gap - x1, room.size - room.wall_gap - y1])
@@ -302,7 +302,7 @@ def _draw_obstacles(rng: np.random.Generator, room: Room) -> tuple[tuple[Polygon
     return tuple(obstacles), tries
 
 
-def _draw_shape(rng: np.random.Generator, room: Room) -> Polygon:
+def draw_shape(rng: np.random.Generator, room: Room) -> Polygon:
     """Draw a rectangle, an L or a T with equal probability; its bounding box starts at the origin."""
     kind = ("rectangle", "L", "T")[int(rng.integers(3))]
     if kind == "rectangle":

@@ -70,7 +70,7 @@ def find() -> list[Library]:
     prefix = os.environ.get("CONDA_PREFIX", sys.prefix)
     paths = {Path(name).resolve() for place in _PLACES for name in glob.glob(place.format(prefix=prefix))}
     shared = (p for p in paths if re.fullmatch(r"libLLVM([-.].*)?\.(so(\.[\d.]+)?|dylib)", p.name) and p.is_file())
-    libraries = [Library(path, _major(path)) for path in shared]
+    libraries = [Library(path, major_version(path)) for path in shared]
     return sorted(libraries, key=lambda lib: (lib.major != _GOOD, -(lib.major or 0), str(lib.path)))
 
 
@@ -88,14 +88,14 @@ def require() -> Library:
         path = Path(chosen)
         if not path.is_file():
             raise LLVMError(f"Expected {VARIABLE} to be the path of a libLLVM, got {chosen!r}; unset it or {MEND}")
-        library = Library(path, _major(path.resolve()))
-        reason = _why_not(library)
+        library = Library(path, major_version(path.resolve()))
+        reason = why_not(library)
         if reason:
             raise LLVMError(f"Expected {VARIABLE} to name LLVM {_GOOD}, got {library}: {reason}; unset it or {MEND}")
         return library
     refused = []
     for library in find():
-        reason = _why_not(library)
+        reason = why_not(library)
         if not reason:
             os.environ[VARIABLE] = str(library.path)
             return library
@@ -114,13 +114,13 @@ def _require_libatomic() -> None:
             ) from None
 
 
-def _major(path: Path) -> int | None:
+def major_version(path: Path) -> int | None:
     """Major version from a file name like libLLVM-15.so.1 or libLLVM.so.19.1, or a folder like llvm-14 or llvm@19."""
     match = re.search(r"libLLVM[-.](?:so\.)?(\d+)", path.name) or re.search(r"llvm[-@](\d+)", str(path.parent))
     return int(match.group(1)) if match else None
 
 
-def _why_not(library: Library) -> str:
+def why_not(library: Library) -> str:
     """Reason why the library cannot be used; empty if it can."""
     if library.major == _GOOD:
         return ""

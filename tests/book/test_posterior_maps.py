@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from locus.book.studies.limit_accuracy import convergence, move_transmitters
-from locus.book.studies.posterior_maps import Task, _nearest, _relative, diagnosis, strongest, worst
+from locus.book.studies.posterior_maps import Task, diagnosis, nearest_candidates, relative_to_peak, strongest, worst
 from locus.experiment.case import Case, Transmitters
 from locus.score.method import MethodOptions
 from locus.score.weight_files import make_method
@@ -58,7 +58,7 @@ def test_map_between_candidates_is_that_of_the_nearest() -> None:
         dims=("snapshot", "candidate"),
     )
     grid = np.array([[1.0, 0.0], [9.0, 2.0], [4.0, 4.0]])
-    found = _relative(_nearest(values, grid))
+    found = relative_to_peak(nearest_candidates(values, grid))
     assert found.values.tolist() == [[0.0, -2.0, 0.0]]
     assert found.x.values.tolist() == [1.0, 9.0, 4.0]
 

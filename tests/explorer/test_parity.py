@@ -16,7 +16,7 @@ import xarray as xr
 import locus
 from locus import Config, Layout, Pose, TwinOptions, explorer
 from locus.experiment.twin_agreement import compare_paths
-from locus.receiver.observation import _receive
+from locus.receiver.observation import receive
 from locus.room.layout import away_from
 from locus.score import limits
 from locus.score.features import features
@@ -151,7 +151,7 @@ def test_samples_without_noise_are_the_same(both: Both) -> None:
         true = scene.paths.isel(candidate=[scene.truth])
         given = (true.aoa.values, true.delay.values, np.where(true.valid, true.gain, 0))
         offset, phase = scene.snapshot.sync_offset.values[None], scene.snapshot.carrier_phase.values[None]
-        clean = _receive(*given, offset, phase, CONFIG.radio)[0].T
+        clean = receive(*given, offset, phase, CONFIG.radio)[0].T
         found = (np.array(page["clean"]["re"]) + 1j * np.array(page["clean"]["im"])).reshape(clean.shape)
         np.testing.assert_allclose(found, clean, atol=1e-6 * np.abs(clean).max())
 

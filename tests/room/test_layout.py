@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 from locus import Layout, Pose, Room
-from locus.room.layout import _draw_shape
+from locus.room.layout import draw_shape
 
 
 @pytest.fixture(scope="module")
@@ -216,8 +216,8 @@ def test_a_room_that_cannot_be_drawn_is_given_up_soon(
 ) -> None:
     """Attempts are limited by the number of shapes: a single draw of this many obstacles takes 1400."""
     drawn = []
-    draw = _draw_shape
-    monkeypatch.setattr("locus.room.layout._draw_shape", lambda *arguments: drawn.append(1) or draw(*arguments))
+    draw = draw_shape
+    monkeypatch.setattr("locus.room.layout.draw_shape", lambda *arguments: drawn.append(1) or draw(*arguments))
     monkeypatch.setattr("locus.room.layout._MAX_SHAPES", 4000)
     with pytest.raises(ValueError, match=r"got no space for all obstacles in many draws .* use fewer or smaller"):
         Layout.random(rng, Room(num_obstacles=14, obstacle_gap=8.0))

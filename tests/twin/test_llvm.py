@@ -57,7 +57,7 @@ def old_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_version_is_read_from_the_name(name: str, major: int | None) -> None:
-    assert llvm._major(Path("/usr", name)) == major
+    assert llvm.major_version(Path("/usr", name)) == major
 
 
 def test_the_tested_version_is_preferred(unset: Path) -> None:
@@ -109,12 +109,12 @@ def test_an_abort_in_the_trial_becomes_an_error_here_and_is_remembered(unset: Pa
     """An old library whose name hides its version is probed once, in a child process, and rejected."""
     (unset / "libLLVM.so").symlink_to(old_library)
     hidden = llvm.Library(unset / "libLLVM.so", None)
-    reason = llvm._why_not(hidden)
+    reason = llvm.why_not(hidden)
     assert "a test trace exited with code" in reason
     answers = list((unset.parent / "cache" / "locus").iterdir())
     assert len(answers) == 1
     stamp = answers[0].stat().st_mtime_ns
-    assert llvm._why_not(hidden) == reason
+    assert llvm.why_not(hidden) == reason
     assert answers[0].stat().st_mtime_ns == stamp
 
 
@@ -124,7 +124,7 @@ def test_a_good_library_passes_the_trial(unset: Path, sionna: object, monkeypatc
     chosen = llvm.require().path
     monkeypatch.setenv("XDG_CACHE_HOME", str(unset.parent / "cache"))
     (unset / "libLLVM.so").symlink_to(chosen)
-    assert llvm._why_not(llvm.Library(unset / "libLLVM.so", None)) == ""
+    assert llvm.why_not(llvm.Library(unset / "libLLVM.so", None)) == ""
 
 
 def test_a_real_old_library_does_not_abort_python(old_library: Path) -> None:

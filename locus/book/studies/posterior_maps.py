@@ -54,8 +54,8 @@ def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -
     grid = away_from(case.pose, case.layout.grid(num_points))
     fine = twin.trace(case.layout, case.pose, grid)
     maps = {name: scorer.log_posterior(fine, case.observed) for name, scorer in trained(run).items()}
-    maps["bayes"] = _nearest(case.log_posterior(LIMITS["bayes"]), grid)
-    return Task(case, {name: _relative(values) for name, values in maps.items()})
+    maps["bayes"] = nearest_candidates(case.log_posterior(LIMITS["bayes"]), grid)
+    return Task(case, {name: relative_to_peak(values) for name, values in maps.items()})
 
 
 def evaluation_twin(config: Config) -> Twin:
@@ -77,7 +77,7 @@ def worst(rows: xr.Dataset, method: str, num_snapshots: int) -> tuple[int, int, 
     return row, group, row - int(np.argmax(rows.group.values == group))
 
 
-def _nearest(values: xr.DataArray, grid: NDArray[np.float64]) -> xr.DataArray:
+def nearest_candidates(values: xr.DataArray, grid: NDArray[np.float64]) -> xr.DataArray:
     """Values (snapshot, candidate) of the candidates nearest to the grid's points, (snapshot, candidate)."""
     candidates = np.stack([values.x.values, values.y.values], axis=-1)
     distance = ((grid[:, np.newaxis] - candidates) ** 2).sum(axis=-1)
@@ -85,7 +85,8 @@ def _nearest(values: xr.DataArray, grid: NDArray[np.float64]) -> xr.DataArray:
     return found.assign_coords(x=("candidate", grid[:, 0]), y=("candidate", grid[:, 1]))
 
 
-def _relative(logs: xr.DataArray) -> xr.DataArray:
+def relative_to_peak(logs: xr.DataArray) -> xr.DataArray:
+    """Log posterior less its largest value, (snapshot, candidate) [nat]."""
     relative = logs - logs.max("candidate")
     return relative.assign_attrs(units="nat", long_name="log posterior over its largest value")
 
