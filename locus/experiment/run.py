@@ -36,6 +36,9 @@ _RECORDED = (
 )
 
 
+NO_REPOSITORY = "Expected locus inside its repository, got an installed copy; clone it and `make setup`"
+
+
 def versions() -> dict[str, str]:
     """Versions to record beside results."""
     return {"python": platform.python_version(), **{name: version(name) for name in _RECORDED}}
@@ -49,9 +52,7 @@ def repository() -> Path:
     """
     root = Path(__file__).resolve().parents[2]
     if not (root / "notebooks").is_dir():
-        raise FileNotFoundError(
-            "Expected locus inside its repository, got an installed copy; clone it and `make setup`"
-        )
+        raise FileNotFoundError(NO_REPOSITORY)
     return root
 
 
