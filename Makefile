@@ -4,7 +4,7 @@ PYTHON ?= python3
 PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.ready
-SHARED = $(if $(SMOKE),--smoke $(SMOKE))
+SHARED = $(if $(SMOKE),--smoke=$(SMOKE))
 TYPESCRIPT := 5.9.3
 TSC := .venv/node_modules/typescript/bin/tsc
 TYPED := .venv/.typescript-$(TYPESCRIPT)

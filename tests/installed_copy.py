@@ -45,8 +45,12 @@ class Finder(importlib.machinery.PathFinder):
         return None if fullname.partition(".")[0] in MISSING else super().find_spec(fullname, path, target)
 
 
-# Also in worker processes, which import this file again
-sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Finder
+# Also in worker processes, which import this file again. An editable install would lend modules that the copy lacks.
+sys.meta_path[:] = [
+    Finder if finder is importlib.machinery.PathFinder else finder
+    for finder in sys.meta_path
+    if not getattr(finder, "__module__", "").startswith("__editable__")
+]
 
 if __name__ == "__main__":
     from locus.cli import main

@@ -30,9 +30,9 @@ WORKS = (
     "settings",
 )
 LACKS = {
-    "reproduce": BOOK,
-    "runs": BOOK,
-    "book": BOOK,
+    "reproduce": CLONE,
+    "runs": CLONE,
+    "book": CLONE,
     "build train": DATA,
     "observe train": DATA,
     "train": DATA,
@@ -49,12 +49,12 @@ Calls = Callable[..., list[tuple[int, str, str]]]
 def calls(installed: Path, tmp_path: Path) -> Calls:
     """Runs commands of the installed copy; returns exit code, stdout and stderr of each."""
 
-    def run(*lines: str, extras: str = "", **variables: str) -> list[tuple[int, str, str]]:
+    def run(*lines: str, extras: str = "", home: Path = installed, **variables: str) -> list[tuple[int, str, str]]:
         environment = {name: value for name, value in os.environ.items() if name != "LOCUS_DATA"}
         done = subprocess.run(
             [sys.executable, PROGRAM, extras, *lines],
             cwd=tmp_path,
-            env={**environment, **variables, "PYTHONPATH": str(installed)},
+            env={**environment, **variables, "PYTHONPATH": str(home)},
             capture_output=True,
             text=True,
             check=False,
@@ -104,6 +104,12 @@ def test_a_data_folder_is_enough_to_train(calls: Calls, tmp_path: Path) -> None:
     ((code, said, _),) = calls(f"train gmm_cart {small}", LOCUS_DATA=str(tmp_path))
     assert code == 0
     assert re.search(r"models/gmm_cart of run smoke-\w+: \d+ s\n", said)
+
+
+def test_a_clone_without_the_extra_says_what_to_install(calls: Calls) -> None:
+    for code, _, errors in calls("reproduce", "runs", "book", home=repository()):
+        assert code == 2
+        assert re.fullmatch(rf"locus \w+: Expected {BOOK}\n", errors), errors
 
 
 def test_chapters_need_the_repository_even_with_the_extra(calls: Calls, tmp_path: Path) -> None:
