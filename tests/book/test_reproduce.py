@@ -450,4 +450,4 @@ class TestWitness:
         monkeypatch.setattr(*mutations[module])
         moved = witness.Witness(run()).differences()
         assert len(moved) == 1
-        assert moved[0].startswith(f"{module} moved: ")
+        assert moved[0].startswith(f"{module} no longer reproduces ")

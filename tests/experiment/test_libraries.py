@@ -86,7 +86,7 @@ def test_store_is_lazy_labelled_and_says_how_it_was_made(copy: Library) -> None:
 
 def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Library) -> None:
     other = Library(locus.Run(copy.run.name, locus.load_config("smoke", {**CHANGES, "room.num_obstacles": 2})), "train")
-    message = r"room\.num_obstacles is 3 in the store and 2 in the settings\. Use another run, or remove"
+    message = r"room\.num_obstacles is 3 in the store and 2 in the settings; use another run, or remove"
     with pytest.raises(StoreError, match=message):
         other.open()
     with pytest.raises(StoreError, match=message):
@@ -99,17 +99,17 @@ def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Librar
 
 def test_a_finished_store_is_not_computed_again(copy: Library, capsys: pytest.CaptureFixture[str]) -> None:
     copy.build(nobody)
-    assert capsys.readouterr().out == "candidates of train: all 3 blocks are there\n"
+    assert capsys.readouterr().out == "candidates of train: all 3 blocks are finished\n"
 
 
 def test_a_missing_or_unfinished_store_says_how_to_go_on(copy: Library) -> None:
     lines = Journal(copy.path).path.read_text().splitlines(keepends=True)
     Journal(copy.path).path.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill leaves it
     assert len(copy.todo()) == 2
-    with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` goes on"):
+    with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` resumes"):
         copy.open()
     with pytest.raises(
-        StoreError, match=r"Expected the candidates of test in run smoke-.*, got none; `locus build test` makes it"
+        StoreError, match=r"Expected the candidates of test in run smoke-.*, got none; `locus build test` builds it"
     ):
         Library(copy.run, "test").open()
 
@@ -122,7 +122,7 @@ def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, caps
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
     copy.build()
-    assert "candidates of train: block 1 is damaged (gain/c/1/0/0); it is made again" in capsys.readouterr().out
+    assert "candidates of train: block 1 is damaged (gain/c/1/0/0); computing it again" in capsys.readouterr().out
     for path, (expected, stamp) in files.items():
         assert path.read_bytes() == expected
         of_block = path.relative_to(copy.path).parts[2] == "1"
@@ -139,10 +139,12 @@ def test_damaged_metadata_is_found_named_and_written_again(
     victim = copy.path / name
     victim.write_text(victim.read_text().replace("little", "big") if "/" in name else "{")
     assert not copy.fresh()
-    with pytest.raises(StoreError, match=rf"Expected train\.zarr .* got {name} damaged; `locus build train` mends it"):
+    with pytest.raises(
+        StoreError, match=rf"Expected train\.zarr .* got {name} damaged; `locus build train` repairs it"
+    ):
         copy.open()
     copy.build(nobody)
-    assert f"candidates of train: {name} is damaged; it is written again" in capsys.readouterr().out
+    assert f"candidates of train: {name} is damaged; writing it again" in capsys.readouterr().out
     assert copy.fresh()
     xr.testing.assert_identical(copy.open().compute(), before)
 
@@ -190,7 +192,7 @@ class TestAdopt:
     ) -> None:
         (copy.path / name).write_bytes(b"damaged")
         assert not other.adopt()
-        assert capsys.readouterr().out == f"{copy.run.name}/candidates/train is damaged, and is not copied\n"
+        assert capsys.readouterr().out == f"{copy.run.name}/candidates/train is damaged; not copying it\n"
         assert not other.path.exists()
 
 
@@ -311,6 +313,6 @@ def test_observations_need_their_library(
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
     assert main(["observe", "train", "--profile", "smoke", "--workers", "1"]) == 2
     assert (
-        "Expected the candidates of train in run smoke, got none; `locus build train` makes it"
+        "Expected the candidates of train in run smoke, got none; `locus build train` builds it"
         in capsys.readouterr().err
     )

@@ -178,5 +178,5 @@ def test_the_train_split_is_not_evaluated() -> None:
 
 
 def test_unknown_methods_are_named() -> None:
-    with pytest.raises(ValueError, match=r"Expected methods of \['locus_dt', .*\], got \['bayes'\]"):
+    with pytest.raises(ValueError, match=r"Expected methods in \['locus_dt', .*\], got \['bayes'\]"):
         Rows(locus.open_run("smoke"), "test", ("bayes",))

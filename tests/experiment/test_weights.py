@@ -128,7 +128,7 @@ def test_every_flipped_bit_is_found_and_its_file_alone_is_made_again(
             locus.load_scorer(run.name, "gmm_cart.plain")
     stamp = weights.path_of("turned").stat().st_mtime_ns
     make_all(due([weights]))
-    assert "models/gmm_cart: gmm_cart.plain.safetensors is damaged; it is made again" in capsys.readouterr().out
+    assert "models/gmm_cart: gmm_cart.plain.safetensors is damaged; computing it again" in capsys.readouterr().out
     assert victim.read_bytes() == good
     assert weights.path_of("turned").stat().st_mtime_ns == stamp
 
