@@ -157,7 +157,7 @@ class TestBlocks:
         victim.write_bytes(victim.read_bytes()[:-7])  # cut short
         assert rows.damaged() == ["gmm_cart.nc"]
         assert not rows.fresh()
-        with pytest.raises(DamagedError, match=r"gmm_cart\.nc as it was written, got other bytes"):
+        with pytest.raises(DamagedError, match=r"gmm_cart\.nc to match SHA256SUMS beside it, got another"):
             rows.open("test")
         rows.make()
         assert {name for _, names in calls for name in names} == {"gmm_cart"}

@@ -124,7 +124,9 @@ def test_every_flipped_bit_is_found_and_its_file_alone_is_made_again(
         damaged[bit // 8] ^= 1 << (bit % 8)
         victim.write_bytes(damaged)
         assert not weights.fresh()
-        with pytest.raises(DamagedError, match=r"gmm_cart\.plain\.safetensors as it was written, got other bytes"):
+        with pytest.raises(
+            DamagedError, match=r"gmm_cart\.plain\.safetensors to match SHA256SUMS beside it, got another"
+        ):
             locus.load_scorer(run.name, "gmm_cart.plain")
     stamp = weights.path_of("turned").stat().st_mtime_ns
     make_all(due([weights]))
