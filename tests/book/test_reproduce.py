@@ -236,7 +236,7 @@ class TestRemove:
     def test_what_git_keeps_is_refused(self, copy: Path) -> None:
         for command in (["init", "--quiet"], ["add", "data/tiny/run.yml"]):
             subprocess.run(["git", *command], cwd=copy, check=True)
-        with pytest.raises(ValueError, match=r"Expected a run that git does not keep, got 'tiny'"):
+        with pytest.raises(ValueError, match=r"Expected a run that git does not track, got 'tiny'"):
             runs.remove_run("tiny")
         assert due(run()) == []
 
