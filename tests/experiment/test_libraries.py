@@ -1,4 +1,4 @@
-"""Candidate libraries: their contents, and errors."""
+"""Candidate libraries and observations: contents, recovery from damage, and errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def build(store: Library | Observations) -> None:
 
 
 def nobody() -> NoReturn:
-    raise AssertionError("no worker should be asked for")
+    raise AssertionError("no worker should be requested")
 
 
 def test_store_holds_each_group_as_it_is_made_alone(copy: Library) -> None:
@@ -81,7 +81,7 @@ def test_store_is_lazy_labelled_and_says_how_it_was_made(copy: Library) -> None:
     assert data.attrs["versions"]["sionna-rt"] == "2.2.0"
     assert data.attrs["hash"] == copy.hash()
     sionna = Library(locus.open_run("smoke", {"twin.train": "sionna"}), "train").recipe()
-    assert {"num_rays", "table_size"} <= sionna["paths"]["twin"].keys()  # what Sionna's results depend on
+    assert {"num_rays", "table_size"} <= sionna["paths"]["twin"].keys()  # Sionna's results depend on these
 
 
 def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Library) -> None:
@@ -104,7 +104,7 @@ def test_a_finished_store_is_not_computed_again(copy: Library, capsys: pytest.Ca
 
 def test_a_missing_or_unfinished_store_says_how_to_go_on(copy: Library) -> None:
     lines = Journal(copy.path).path.read_text().splitlines(keepends=True)
-    Journal(copy.path).path.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill leaves it
+    Journal(copy.path).path.write_text("".join(lines[:2]) + lines[2][:40])  # as after a kill
     assert len(copy.todo()) == 2
     with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` resumes"):
         copy.open()
@@ -134,7 +134,7 @@ def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, caps
 def test_damaged_metadata_is_found_named_and_written_again(
     copy: Library, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    """An array whose byte order was changed would give other numbers."""
+    """Wrong metadata, like a changed byte order, would silently change the values."""
     before = copy.open().compute()
     victim = copy.path / name
     victim.write_text(victim.read_text().replace("little", "big") if "/" in name else "{")
@@ -150,7 +150,7 @@ def test_damaged_metadata_is_found_named_and_written_again(
 
 
 def test_a_damaged_line_of_the_journal_costs_its_block_alone(copy: Library) -> None:
-    """Whichever bit flips in whichever line of a block, that block alone is made again."""
+    """A flipped bit anywhere in the line of a block makes only that block due."""
     path = Journal(copy.path).path
     text = path.read_bytes()
     start = text.index(b"\n") + 1
@@ -174,7 +174,7 @@ def test_a_lost_journal_makes_a_store_anew(copy: Library, capsys: pytest.Capture
 class TestAdopt:
     @pytest.fixture
     def other(self, copy: Library) -> Library:
-        """The same library in another run, not there yet."""
+        """The same library in another run, not built yet."""
         return Library(locus.open_run("smoke", CHANGES, "other"), "train")
 
     def test_a_store_is_copied_so_that_damage_in_one_run_is_not_damage_in_the_other(
@@ -258,7 +258,7 @@ def test_bad_commands_are_named(
 
 @pytest.fixture(scope="module")
 def observed(built: Path) -> Path:
-    """The same data folder, with the library's observations."""
+    """The same data folder, with observations of the library."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(built))
         build(Observations(locus.open_run("smoke", CHANGES), "train"))
