@@ -1,1 +1,1 @@
-"""The book: chapters, figures, tables and pages. It needs the repository, and is not in the wheel."""
+"""The book: chapters, figures, tables and pages. It needs the repository and is not part of the wheel."""

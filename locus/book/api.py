@@ -1,6 +1,6 @@
-"""Docstrings: a module's source in, reStructuredText for the book's API page out.
+"""API descriptions: a module's source in, reStructuredText for the book's API page out.
 
-Nothing is imported, so that describing Sionna's twin needs no compiler.
+No module is imported, so that describing Sionna's twin needs no LLVM.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Module:
         }
 
     def text(self, leave_out: Sequence[str] = ()) -> str:
-        """Its docstring, then its public functions and classes."""
+        """Docstring of the module, followed by its public functions and classes."""
         found = [node for name, node in self.definitions.items() if name not in leave_out]
         docstring = ast.get_docstring(self._body) or ""
         return "\n".join([f".. py:module:: {self.name}\n", f"{docstring}\n", *map(self._definition, found)])
 
     def public(self, name: str) -> str:
-        """One definition, as ``locus`` itself gives it."""
+        """One definition, described as a name of ``locus`` itself."""
         return ".. py:currentmodule:: locus\n\n" + self._definition(
             self.definitions[name], f":canonical: {self.name}.{name}\n"
         )
@@ -65,7 +65,7 @@ def _methods(body: list[ast.stmt]) -> Iterator[str]:
 
 
 def _fields(body: list[ast.stmt]) -> Iterator[str]:
-    """One line a field of a dataclass: how it is written, and the docstring that follows it, if there is one."""
+    """One line per field of a dataclass: its declaration, and the docstring that follows it, if any."""
     for node, after in pairwise([*body, ast.Pass()]):
         if not isinstance(node, ast.AnnAssign) or "ClassVar" in ast.unparse(node.annotation):
             continue

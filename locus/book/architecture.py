@@ -1,4 +1,4 @@
-"""The page on architecture: the sources of the package in; its folders, and which of them import which, out."""
+"""The architecture page: sources of the package in; its folders and the imports between them out."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FLOW = (
     *("settings", "room", "twin", "receiver", "score", "judge", "draw"),
     *("experiment", "capture", "explorer", "book", "cli"),
 )
-"""Folders and single modules of the package, in the order of the paper; each imports only from those before it."""
+"""Folders and top-level modules of the package, in the order of the paper; each imports only from earlier ones."""
 
 
 class Folder(NamedTuple):
-    """A folder, or a module that is by itself."""
+    """A folder, or a top-level module."""
 
     name: str
     purpose: str
@@ -31,12 +31,12 @@ class Folder(NamedTuple):
 
 
 def values() -> dict[str, Any]:
-    """What the page shows."""
+    """Values for the template of the page."""
     return {"folders": [_folder(name) for name in FLOW]}
 
 
 def imports() -> Counter[tuple[str, str]]:
-    """How many modules of one folder import from another, wherever in a module the import stands."""
+    """Number of modules of one folder that import from another, by (importing, imported); counts local imports."""
     found: Counter[tuple[str, str]] = Counter()
     for name in FLOW:
         for file in _files(name):
@@ -46,7 +46,7 @@ def imports() -> Counter[tuple[str, str]]:
 
 
 def imports_figure() -> Figure:
-    """One row and one column for each folder: the row imports from the column."""
+    """Table of imports between folders: rows import from columns."""
     counts = imports()
     table = np.array([[counts[row, column] for column in FLOW] for row in FLOW])
     figure, axes = plt.subplots(figsize=(7.0, 5.6), layout="constrained")
@@ -82,7 +82,7 @@ def _parse(file: Path) -> ast.Module:
 
 
 def _targets(node: ast.AST) -> list[str]:
-    """Folders that an import names."""
+    """Folders of the package that an import statement names."""
     names: list[str] = []
     if isinstance(node, ast.ImportFrom) and node.module == "locus":
         names = [f"locus.{alias.name}" for alias in node.names]

@@ -1,4 +1,4 @@
-"""Builds the book: a run's executed chapters and the prose pages in, HTML that needs no network out."""
+"""Build of the book: a run's executed chapters and the prose pages in, HTML that needs no network out."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _OPTIONS = ("--all", "-W", "-n", "--keep-going", "--quiet")
 def build_book(
     run: Run, out: str | Path | None = None, address: str | None = None, branch: str = "main", *, force: bool = False
 ) -> Path:
-    """Stage the chapters of ``run``, build the book unless it is there already, and return its first page.
+    """Stage the chapters of ``run``, build the book unless it is up to date, and return its first page.
 
     Args:
-        run: what the book shows.
-        out: folder in which ``_build`` is made; the repository if missing.
-        address: where the repository is on GitHub: chapters then link to places that run them.
+        run: run that the book shows.
+        out: folder for ``_build``; by default the repository.
+        address: address of the repository on GitHub; adds links that run chapters online.
         branch: branch or tag that these links open.
-        force: build it again although nothing has changed since.
+        force: build the book even if it is up to date.
 
     Raises:
-        FileNotFoundError: a chapter is missing or older than its source.
-        ValueError: the address is not one of GitHub.
+        FileNotFoundError: a chapter is missing or stale.
+        ValueError: the address is not a GitHub repository.
         RuntimeError: the build has errors or warnings.
     """
     root = repository()
@@ -51,7 +51,7 @@ def build_book(
         print(f"The book of run {run.name} is up to date")
         return index
     stamp.unlink(missing_ok=True)
-    # A process of its own: Sphinx leaves its settings behind in the one that it ran in.
+    # A separate process, as Sphinx changes global state in the one it runs in.
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(root)]
     finished = subprocess.run([*command, "--path-output", str(out), *_OPTIONS], check=False)
     if finished.returncode != 0 or not index.is_file():
@@ -61,10 +61,10 @@ def build_book(
 
 
 def inputs() -> str:
-    """Hash of all that Sphinx makes pages from.
+    """Hash of everything that Sphinx builds pages from.
 
-    These are files, its options, and the versions of all packages. What a run, the package, measurements and an address
-    contribute is in the staged files by then, so that nothing of it can be forgotten here.
+    This is files, options and the versions of all packages. The contents of a run, of the package, of measurements and
+    of an address are in the staged files already, so that they need not be listed here.
     """
     root = repository()
     found = [root / "_config.yml", root / "_toc.yml", *(root / "book").rglob("*"), *(root / "notebooks").glob("*.py")]
@@ -81,7 +81,10 @@ def inputs() -> str:
 def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
     """Copy the executed chapters, each with a note, and the explorer with the run's weights into ``book``.
 
-    The note says which run a chapter shows, and how to take it home.
+    The note names the run that a chapter shows, and how to download the chapter.
+
+    Raises:
+        FileNotFoundError: a chapter is missing or stale.
     """
     folder = repository() / "book" / "chapters"
     remedy = f"`locus reproduce` makes it, with the settings of {run.name}"
@@ -90,21 +93,19 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
         if not executed.is_file():
             raise FileNotFoundError(f"Expected chapter {executed.stem} in run {run.name}, got none; {remedy}")
         if not chapter.fresh():
-            raise FileNotFoundError(
-                f"Expected chapter {executed.stem} as it would be made now, got a stale one; {remedy}"
-            )
+            raise FileNotFoundError(f"Expected an up-to-date chapter {executed.stem}, got a stale one; {remedy}")
         notebook = nbformat.read(executed, as_version=4)
-        # Papermill's own cell repeats what the note says
+        # The note already names the run, which papermill's cell sets
         notebook.cells = [c for c in notebook.cells if "injected-parameters" not in c.metadata.get("tags", [])]
         text = note(run, executed.stem, address, branch)
-        # Named, as nbformat would draw a name at random, and then no book would be up to date
+        # A fixed id: with nbformat's random one, no book would ever be up to date
         notebook.cells.insert(1, nbformat.v4.new_markdown_cell(text, id="note"))
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
     explorer.export(run, repository() / "book" / "_static" / "explorer")
 
 
 def note(run: Run, chapter: str, address: str | None, branch: str) -> str:
-    """What stands at the top of a chapter: its run, its source, and where it can be run if the address is known."""
+    """Note at the top of a chapter: its run, its source, and links to run it online if the address is known."""
     lines = [
         f"This page shows the run `{run.name}`. To take it home, download its {{download}}`source "
         f"</notebooks/{chapter}.py>`, or with the button above the notebook with all results."
@@ -118,7 +119,7 @@ def note(run: Run, chapter: str, address: str | None, branch: str) -> str:
 
 
 def vendor_mathjax() -> None:
-    """Fetch MathJax once from the npm registry, so that pages ask no other host for it."""
+    """Fetch MathJax once from the npm registry, so that pages load it from the book itself."""
     home = repository() / "book" / "_static" / "vendor" / "mathjax"
     if (home / "tex-mml-chtml.js").is_file():
         return

@@ -31,10 +31,10 @@ from locus.settings.checksums import intact, sealing
 from locus.settings.listing import flat
 
 BATCH_LEAVES_OUT = "interactive"
-"""Tag of the cells that are for JupyterLab only: widgets would make a page load scripts from elsewhere."""
+"""Tag of cells for JupyterLab only: in a page of the book, widgets would load scripts from other hosts."""
 
 
-_START_SECONDS = 600  # for a kernel to start, on a machine that is busy with other things
+_START_SECONDS = 600  # for a kernel to start; generous, for a busy machine
 
 
 class ChapterError(RuntimeError):
@@ -42,23 +42,23 @@ class ChapterError(RuntimeError):
 
 
 def chapters(only: str | None = None) -> list[Path]:
-    """Sources of the chapters in order, or just the one whose name begins with ``only``.
+    """Sources of the chapters in order, or those whose names start with ``only``.
 
     Raises:
-        ValueError: no chapter begins so.
+        ValueError: no name of a chapter starts with ``only``.
     """
     found = sorted((repository() / "notebooks").glob("[0-9][0-9]_*.py"))
     kept = [path for path in found if only is None or path.stem.startswith(only)]
     if not kept:
-        raise ValueError(f"Expected 'only' to begin one of {[path.stem for path in found]}, got {only!r}")
+        raise ValueError(f"Expected 'only' to be the start of one of {[path.stem for path in found]}, got {only!r}")
     return kept
 
 
 @dataclass(frozen=True)
 class Chapter(Artifact):
-    """One chapter of one run. Its header says what it opens; what else it depends on is found out.
+    """One chapter of one run. Its header lists the artifacts that it opens; other dependencies are detected.
 
-    The settings are those that it read when it was executed, the modules those that its imports reach.
+    These are the settings that it read when it was executed, and the modules that it imports, directly or not.
     """
 
     run: Run
@@ -66,12 +66,12 @@ class Chapter(Artifact):
 
     @property
     def name(self) -> str:
-        """Path below the run's folder, without a suffix."""
+        """Path relative to the run's folder, without suffix."""
         return f"notebooks/{self.source.stem}"
 
     @property
     def path(self) -> Path:
-        """The executed notebook."""
+        """Path of the executed notebook."""
         return self.run.notebooks / f"{self.source.stem}.ipynb"
 
     @property
@@ -81,10 +81,10 @@ class Chapter(Artifact):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """What it opens.
+        """Artifacts that it opens.
 
         Raises:
-            ChapterError: the header does not say, or names something that no run keeps.
+            ChapterError: the header has no list of them, or names one that runs do not keep.
         """
         header = _read(self.source, self.source.stat().st_mtime_ns).metadata.get("locus", {})
         if "needs" not in header:
@@ -96,28 +96,28 @@ class Chapter(Artifact):
         return tuple(known[name] for name in header["needs"])
 
     def recipe(self) -> dict[str, Any]:
-        """All that it depends on.
+        """Everything that it depends on.
 
-        Without an executed notebook it is not known what settings are read, and the recipe has none.
+        The settings come from the executed notebook; without one they are unknown, and the recipe has none.
         """
         return self._recipe(_notes(self.path).get("settings", ()))
 
     def fresh(self) -> bool:
-        """Whether the executed notebook is there, undamaged, and what would be made now."""
+        """Whether the executed notebook exists, is undamaged, and matches the current recipe."""
         return intact(self.path) and _notes(self.path).get("hash") == self.hash()
 
-    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - it has one kernel
-        """About how long it takes."""
+    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - runs in one kernel
+        """Estimated time [s]."""
         return 30.0
 
-    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it has one kernel
-        """Execute with papermill, in a process of its own, and keep what names no machine.
+    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - runs in one kernel
+        """Execute the chapter with papermill and save the notebook without traces of this machine.
 
         Raises:
-            ChapterError: a cell failed, or printed a warning; the partly executed notebook is kept beside the others.
+            ChapterError: a cell failed, printed a warning or named this machine; ``.failed.ipynb`` shows where.
         """
         failed = self.path.with_suffix(".failed.ipynb")
-        recipe = self._recipe()  # before, as sources may be edited meanwhile
+        recipe = self._recipe()  # before execution, as sources may be edited meanwhile
         with tempfile.TemporaryDirectory() as scratch:
             given, executed, read = (Path(scratch, name) for name in ("given.ipynb", "executed.ipynb", "settings"))
             notebook = jupytext.read(self.source)
@@ -135,7 +135,7 @@ class Chapter(Artifact):
                     start_timeout=_START_SECONDS,
                     progress_bar={"desc": self.source.stem, "unit": "cell", "leave": True},
                     extra_arguments=[
-                        "--IPKernelApp.log_level=50",  # talk of sockets; what cells say comes as output
+                        "--IPKernelApp.log_level=50",  # hides messages about sockets, not output of cells
                         f"--IPKernelApp.exec_lines={record}",
                     ],
                 )
@@ -165,7 +165,7 @@ class Chapter(Artifact):
         failed.unlink(missing_ok=True)
 
     def _recipe(self, read: Iterable[str] = ()) -> dict[str, Any]:
-        """Its source, the settings that were read, the modules that it reaches, and the hashes of what it opens."""
+        """Its source, the settings that it read, the modules that it imports, and the hashes of what it opens."""
         cells = _batch_cells(_read(self.source, self.source.stat().st_mtime_ns))
         try:
             modules = sources.reached("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
@@ -182,24 +182,24 @@ class Chapter(Artifact):
         }
 
     def _settings(self, read: Iterable[str]) -> dict[str, Any]:
-        """The present values of settings; none of one that is no more."""
+        """Current values of settings by name; None for a setting that no longer exists."""
         settings = flat(self.run.config)
         return {name: settings.get(name) for name in sorted(read)}
 
 
 @functools.cache
 def _read(source: Path, _: int) -> nbformat.NotebookNode:
-    """A source, parsed once for each time of its last change."""
+    """Parse a source; cached until it is modified."""
     return jupytext.read(source)
 
 
 def _batch_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """All cells that a batch run executes."""
+    """Cells that a batch run executes."""
     return [cell for cell in notebook.cells if BATCH_LEAVES_OUT not in cell.metadata.get("tags", [])]
 
 
 def _notes(executed: Path) -> dict[str, Any]:
-    """What was noted when a chapter was executed: its recipe and hash. Nothing, if the file is missing or damaged."""
+    """Recipe and hash stored in an executed chapter; empty if the file is missing or damaged."""
     try:
         return dict(json.loads(executed.read_text(encoding="utf-8"))["metadata"]["locus"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -207,14 +207,14 @@ def _notes(executed: Path) -> dict[str, Any]:
 
 
 def _strip(notebook: nbformat.NotebookNode) -> None:
-    """Drop what papermill notes about the machine: paths, times and durations."""
+    """Drop papermill's metadata: paths, times and durations on this machine."""
     for part in (notebook, *notebook.cells):
         for key in ("papermill", "execution"):
             part.metadata.pop(key, None)
 
 
 def _check_outputs(name: str, notebook: nbformat.NotebookNode) -> None:
-    """Raise a ChapterError where a cell printed a warning, or a path, host or user of this machine."""
+    """Raise a ChapterError if a cell printed a warning, or a path, host or user name of this machine."""
     private = {str(repository()), str(Path.home()), tempfile.gettempdir(), socket.gethostname()}
     if os.environ.get("LOCUS_DATA"):
         private.add(os.environ["LOCUS_DATA"])

@@ -1,4 +1,4 @@
-"""Where a chapter can be run online: the repository's address in, links out."""
+"""Links to run a chapter online: the repository's address in, Binder and Colab links out."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from locus.book.chapters import chapters
 
 
 def links(address: str, branch: str, chapter: str) -> dict[str, str]:
-    """Links that open a chapter: on Binder its source, on Colab the notebook as the paper's run executed it.
+    """Links that open a chapter: its source on Binder, and the executed notebook of the paper's run on Colab.
 
     Args:
-        address: of the repository on GitHub, like ``https://github.com/OWNER/NAME``.
-        branch: branch or tag of it.
+        address: address of the repository on GitHub, like ``https://github.com/OWNER/NAME``.
+        branch: branch or tag of the repository.
         chapter: name of the chapter, like ``01_digital_twin``.
 
     Raises:
-        ValueError: the address is another one, or there is no such chapter.
+        ValueError: the address has another form, or there is no such chapter.
     """
     found = re.fullmatch(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?", address)
     if not found:

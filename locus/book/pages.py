@@ -1,4 +1,4 @@
-"""Pages that are written for every build: templates of ``book/templates`` and a run in, Markdown in ``book`` out."""
+"""Generated pages: templates from ``book/templates`` and a run in, Markdown in ``book`` out; written at every build."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from locus.settings.profiles import load_config
 
 
 def write_pages(run: Run) -> None:
-    """Write every such page. The first and that of readings show the paper's run, whatever the chapters show."""
+    """Write all generated pages. ``intro`` and ``reading_the_paper`` always show the paper's run."""
     pages = {
         "intro.md": intro(),
         "reading_the_paper.md": readings(),
@@ -45,7 +45,7 @@ def write_pages(run: Run) -> None:
 
 
 def render(name: str, values: dict[str, Any]) -> str:
-    """A template, filled in; a value that it lacks is an error."""
+    """Fill in a template; a missing value is an error."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(repository() / "book" / "templates"),
         undefined=jinja2.StrictUndefined,
@@ -58,7 +58,7 @@ def render(name: str, values: dict[str, Any]) -> str:
 
 
 def intro() -> dict[str, Any]:
-    """The headline of the paper's run."""
+    """Values for the first page: headline results of the paper's run."""
     table, config = _paper("table"), load_config("paper")
     return {
         "headline": headline(table, printed()),
@@ -71,7 +71,7 @@ def intro() -> dict[str, Any]:
 
 
 def readings() -> dict[str, Any]:
-    """Readings of the paper, how much each one matters, and where the paper's run differs; draws the figure, too."""
+    """Values for the page of readings: their effect on R, and differences from the paper. Also writes its figure."""
     tests, data = Rows(open_run("paper", root=repository() / "data"), "test").open("test"), _paper("sensitivity")
     _draw("sensitivity", reading_page.sensitivity_figure(data))
     encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
@@ -88,13 +88,13 @@ def readings() -> dict[str, Any]:
 
 
 def architecture_page() -> dict[str, Any]:
-    """Folders of the package; draws who imports whom, too."""
+    """Values for the architecture page: the folders of the package. Also writes the figure of imports."""
     _draw("imports", architecture.imports_figure())
     return architecture.values()
 
 
 def _draw(name: str, figure: Figure) -> None:
-    """Write a figure to where pages look for it."""
+    """Write a figure into the folder that pages load figures from."""
     target = repository() / "book" / "_static" / "generated" / f"{name}.png"
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, dpi=150)
@@ -102,12 +102,12 @@ def _draw(name: str, figure: Figure) -> None:
 
 
 def _paper(name: str) -> xr.Dataset:
-    """A result of the paper's run, which comes with the repository."""
+    """Load a result of the paper's run, which is part of the repository."""
     return netcdf.load(repository() / "data" / "paper" / "results" / f"{name}.nc")
 
 
 def api() -> dict[str, dict[str, str]]:
-    """Public names, and then modules, each with its description."""
+    """Values for the API page: descriptions of the public names and of all modules."""
     root = repository()
     found = {}
     for path in sorted(root.glob("locus/**/*.py")):
@@ -121,7 +121,7 @@ def api() -> dict[str, dict[str, str]]:
 
 
 def status(run: Run) -> dict[str, Any]:
-    """What the run's report says, and the settings that it was made with.
+    """Values for the status page: the report of a run, its trainings and its settings.
 
     Raises:
         FileNotFoundError: there is no report.
@@ -146,7 +146,7 @@ def status(run: Run) -> dict[str, Any]:
 
 
 def trainings(run: Run) -> list[dict[str, Any]]:
-    """How each network of a run was trained, as the headers of its weights tell; a run of one chapter may have none."""
+    """Training of each network of a run, from the headers of its weights; empty if the run has no weights."""
     found = []
     networks = {title: Weights(run, method) for method, title in weight_files.METHOD_TITLES.items()}
     networks[f"{weight_files.METHOD_TITLES['locus_dt']}, with errors"] = Weights(run, "locus_dt", robust=True)

@@ -1,4 +1,4 @@
-"""What the paper prints: its results table in ``paper.yml`` in, a labelled Dataset to compare with out."""
+"""The paper's printed results: its table in ``paper.yml`` in, a labelled Dataset to compare with out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUANTITIES = {
 
 
 def printed() -> xr.Dataset:
-    """``loss``, ``gain`` and ``ratio`` (evaluation, method), ``num_candidates`` (evaluation); named as in a run."""
+    """Dataset with ``loss`` [nat], ``gain``, ``ratio`` (evaluation, method) and ``num_candidates`` (evaluation)."""
     text = (resources.files(__package__) / "paper.yml").read_text(encoding="utf-8")
     table: dict[str, dict[str, Any]] = yaml.safe_load(text)
     counts = {evaluation: values.pop("num_candidates") for evaluation, values in table.items()}

@@ -1,4 +1,4 @@
-"""The page `reading the paper`: readings and how much they matter in, rows for its template and a figure out."""
+"""The page `reading the paper`: readings and their effects in, values for its template and a figure out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from locus.experiment.table import SCORER_TITLES
 
 
 def values(data: xr.Dataset) -> dict[str, Any]:
-    """What the template takes: readings, and the effect of each other value."""
+    """Values for the template: the readings, and the effect of each alternative value."""
     return {
         "readings": [{"reading": one, "rows": _rows(one, data)} for one in readings()],
         "chosen": _percent(data.sel(variant="chosen: chosen"), "ratio"),
@@ -25,7 +25,7 @@ def values(data: xr.Dataset) -> dict[str, Any]:
 
 
 def sensitivity_figure(data: xr.Dataset) -> Figure:
-    """Change of R with its interval for every other value of every reading, and of each seed by itself."""
+    """Change of R for every alternative value of every reading, with intervals, and for each seed alone."""
     lines = [(one, label) for one in readings() for label in list(one.values)[1:]]
     figure, axes = plt.subplots(figsize=(7.0, 0.27 * len(lines) + 1.0), layout="constrained")
     for height, (reading, label) in enumerate(reversed(lines)):
@@ -54,7 +54,7 @@ def _rows(reading: Reading, data: xr.Dataset) -> list[dict[str, str]]:
 
 
 def _lowest(data: xr.Dataset) -> dict[str, str]:
-    """The reading, of those that the paper leaves open, that lowers R on Eval Random most."""
+    """Among the readings that the paper leaves open, the alternative that lowers R on Eval Random most."""
     left_open = [
         (reading, row)
         for reading in readings()
@@ -66,10 +66,10 @@ def _lowest(data: xr.Dataset) -> dict[str, str]:
 
 
 def negatives(measured: dict[str, Any]) -> dict[str, Any]:
-    """Training with a few wrong candidates a step against training with all, as ``benchmarks/negatives.py`` measured.
+    """Training with a few wrong candidates per step compared with all, as measured by ``benchmarks/negatives.py``.
 
-    ``few`` and ``all``, each with the means over seeds of ``loss`` on test rooms and of ``covered``, the shares of
-    truths in credible sets; ``gap`` and ``spread`` of these: how far the two are apart, and the seeds of one of them.
+    ``few`` and ``all`` hold means over seeds: ``loss`` on test rooms [nat], and ``covered``, the shares of truths in
+    credible sets [%]. ``gap`` is the difference of these shares between the two, ``spread`` their range over seeds.
     """
     found: dict[str, Any] = {"levels": [round(100 * level) for level in measured["levels"]]}
     shares = {}
@@ -92,11 +92,11 @@ def _percent(row: xr.Dataset, name: str) -> str:
 
 
 def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset) -> dict[str, Any]:
-    """R of every method here and in the paper, as text.
+    """R [%] of every method here and in the paper, as text.
 
     Args:
-        table: the run's results, (method, evaluation).
-        printed: the paper's.
+        table: results of the run, (method, evaluation).
+        printed: results printed in the paper, (evaluation, method).
         encodings: summary of the test split, (method), with the baselines in each encoding, like ``gmm_cart.plain``.
     """
 

@@ -1,4 +1,4 @@
-"""Recipe numbers: for every module that computes, the integer that is raised when a change alters its numbers."""
+"""RECIPE numbers: for every module that computes, an integer that is raised when its results change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BEARERS = {
     "score.limits": limits,
     "judge.metrics": metrics,
     "experiment.wrong_twin": wrong_twin,
-    "book.paper": paper,  # for its numbers; studies are hashed with the chapters that use them
+    "book.paper": paper,  # for its numbers; the rest of the book is hashed with the chapters that use it
 }
 """Modules with a RECIPE."""
 
@@ -40,13 +40,13 @@ COVERED_BY = {
     "score.pairwise_cpu": "score.method",
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
-"""Modules without a RECIPE of their own, and the module whose RECIPE is raised when their numbers change."""
+"""Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""
 
 COMPUTES_NOTHING = ("score.weight_files", "twin.llvm")
-"""Modules of the method that keep or find what others compute."""
+"""Modules of the method that need no RECIPE."""
 
 
 def recipes(modules: Iterable[str]) -> dict[str, int]:
-    """RECIPE of each module, or of the one that covers it, by the name of the module that has it."""
+    """RECIPE numbers of these modules, or of those that cover them, by name of the module with the RECIPE."""
     covering = {COVERED_BY.get(name, name) for name in modules}
     return {name: module.RECIPE for name, module in BEARERS.items() if name in covering}

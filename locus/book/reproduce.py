@@ -1,4 +1,4 @@
-"""The pipeline: a run in; its data, weights, results and executed chapters, made where they are not fresh, out."""
+"""The pipeline: a run in; its data, weights, results and executed chapters out. Fresh ones are not made again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from locus.experiment.table import Table
 
 
 def all_steps(run: Run, only: str | None = None) -> list[Artifact]:
-    """All that ``locus reproduce`` makes, or just one chapter and what it needs; stores come with the weights."""
+    """All steps of ``locus reproduce``, inputs first; with ``only``, one chapter and its inputs."""
     found: list[Artifact] = [Chapter(run, source) for source in chapters(only)]
     if only is None:
         found = [*kept(run), *found]
@@ -39,13 +39,13 @@ def reproduce(
     num_workers: int | None = None,
     scheduler: str | None = None,
 ) -> None:
-    """Make all that is not fresh, say what is, and write report.json.
+    """Make all steps that are not fresh, print the state of each, and write report.json.
 
     Args:
-        run: what to reproduce.
-        only: just the chapter whose name begins so, and what it needs.
-        force: make the chapters, weights and results again although they are fresh; stores are kept.
-        num_workers: local processes; one a core if missing.
+        run: run to reproduce.
+        only: start of the name of a chapter; make only it and its inputs.
+        force: make chapters, weights and results even if they are fresh; stores are kept.
+        num_workers: number of local processes; by default one per core.
         scheduler: address of a Dask scheduler to use instead.
     """
     everything = all_steps(run, only)
@@ -67,7 +67,7 @@ def reproduce(
 
 
 def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_workers: int | None = None) -> Iterator[str]:
-    """Lines that say what ``reproduce`` would do, how long it may take and how much disk."""
+    """Lines that describe what ``reproduce`` would do, with estimated time and disk space."""
     everything = all_steps(run, only)
     due = _due(everything, force)
     lines, total = report.plan(run, (step for step in everything if step.name in due), num_workers)
@@ -77,7 +77,7 @@ def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_worke
 
 
 def closing(run: Run) -> Iterator[str]:
-    """Lines that say what came out of a run, and where to look next."""
+    """Lines with the main results of a run, and where its chapters are."""
     table, known = Table(run), printed()
     if table.fresh():
         shown = results_frame(table.open().sel(evaluation=known.evaluation), known)["this run"]["R [%]"]
@@ -92,6 +92,6 @@ def _due(everything: list[Artifact], force: bool) -> set[str]:
 
 
 def _state(step: Artifact, everything: list[Artifact], due: set[str]) -> str:
-    """Of a step that is not due. Stores are only looked into where they are needed: checksums take their time."""
+    """State of a step that is not due. Stores are checked only where they are needed, as checksums take time."""
     needed = any(step.name in (need.name for need in other.needs) for other in everything if other.name in due)
-    return "fresh" if needed or not step.is_store else "not needed, as all that is made from it is fresh"
+    return "fresh" if needed or not step.is_store else "not needed, as everything made from it is fresh"

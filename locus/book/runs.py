@@ -1,4 +1,4 @@
-"""Runs as a whole: the data folder in; a list of them with what made each out, or one of them removed."""
+"""Runs in the data folder: list them with their settings, or remove one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from locus.settings import listing
 
 
 def list_runs() -> Iterator[str]:
-    """One line per run: name, profile, size on disk, how many of its steps are fresh, and what was changed."""
-    chapters()  # a copy without its repository has none, whatever LOCUS_DATA says
+    """One line per run: name, profile, size on disk, number of fresh steps, and changed settings."""
+    chapters()  # fails early in an installed copy, which has no chapters, even if LOCUS_DATA is set
     rows = [("run", "profile", "size", "fresh", "changes")]
     for recipe in sorted(data_root().glob("*/run.yml")):
         try:
@@ -36,21 +36,21 @@ def list_runs() -> Iterator[str]:
 
 
 def remove_run(name: str) -> str:
-    """Remove a run and say what that frees: out of the way first, so that a kill leaves nothing that looks like a run.
+    """Remove a run and return a line with the space freed. It is moved away first, so that a kill leaves no half run.
 
     Raises:
-        ValueError: the name is no run's, or git keeps files of it.
-        StoreError: another process builds one of its stores.
+        ValueError: there is no run of this name, or git tracks files of it.
+        StoreError: another process is building one of its stores.
     """
     check_name(name)
     path = data_root() / name
     if not (path / "run.yml").is_file():
         raise ValueError(f"Expected a run that `locus runs` lists, got {name!r}")
     if _tracked(path):
-        raise ValueError(f"Expected a run that git does not keep, got {name!r}; `git rm -r` removes such a one")
+        raise ValueError(f"Expected a run that git does not track, got {name!r}; use `git rm -r`")
     freed = _size(path)
     aside = data_root() / ".removed"
-    shutil.rmtree(aside, ignore_errors=True)  # of a removal that was killed
+    shutil.rmtree(aside, ignore_errors=True)  # left by a killed removal
     with ExitStack() as stack:
         for lock in path.glob("*/*.lock"):
             stack.enter_context(exclusive(lock.with_suffix(".zarr")))
@@ -61,12 +61,12 @@ def remove_run(name: str) -> str:
 
 
 def _size(path: Path) -> str:
-    """Of all files below a folder."""
+    """Total size of all files below a folder, as text."""
     return f"{sum(file.stat().st_size for file in path.rglob('*') if file.is_file()) / 2**20:.1f} MiB"
 
 
 def _tracked(path: Path) -> bool:
-    """Whether git keeps files of a folder, whoever owns it; without git nothing does."""
+    """Whether git tracks files of a folder, whoever owns it; False without git."""
     command = ["git", "-c", "safe.directory=*", "ls-files"]
     return bool(shutil.which("git")) and bool(
         subprocess.run(command, cwd=path, capture_output=True, check=False).stdout

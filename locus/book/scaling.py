@@ -1,4 +1,4 @@
-"""Cost of other sizes: the recorded measurements and the paper's settings in, numbers for `scaling out` out."""
+"""Cost of larger data sets: recorded measurements and the paper's settings in, values for `scaling out` out."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from locus.settings.config import Config
 from locus.settings.profiles import load_config
 
 MANY = 1_000_000
-"""Layouts that `scaling out` reckons with."""
+"""Number of layouts that `scaling out` extrapolates to."""
 
 
 def numbers() -> dict[str, Any]:
-    """Measurements, and what training data of the paper's size and of a million layouts costs."""
+    """Values for the template: measurements, and the cost of the paper's training data and of ``MANY`` layouts."""
     results = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     paper = load_config("paper")
     many = replace(paper, training=replace(paper.training, num_layouts=MANY))
@@ -35,7 +35,7 @@ def numbers() -> dict[str, Any]:
 
 
 def _cost(config: Config, results: dict[str, Any]) -> dict[str, str]:
-    """What the training split takes, in words; times are in proportion to the number of layouts."""
+    """Cost of the training split, as text; times are proportional to the number of layouts."""
     training = config.training
     library, observations = (kind(Run("", config), "train") for kind in (Library, Observations))
     num_files = library.num_blocks * (len(library.variables) + len(observations.variables))
@@ -53,7 +53,7 @@ def _cost(config: Config, results: dict[str, Any]) -> dict[str, str]:
 
 
 def _share(config: Config) -> float:
-    """Layouts, in those of the paper."""
+    """Number of layouts relative to the paper's."""
     return config.training.num_layouts / load_config("paper").training.num_layouts
 
 
@@ -62,7 +62,7 @@ def _trace_seconds(config: Config, results: dict[str, Any], backend: str) -> flo
 
 
 def _training_bytes(config: Config) -> int:
-    """Features of every candidate and snapshot, four bytes each: training holds them all."""
+    """Memory for training [bytes]: it holds the features of every candidate and snapshot, four bytes each."""
     training = config.training
     rows = training.num_layouts * (training.num_candidates + training.num_snapshots)
     return 4 * MethodOptions(num_paths=config.estimator.num_paths).num_features * rows

@@ -1,4 +1,4 @@
-"""Code in; the modules of locus that it reaches by its imports, and a hash of what a module does, out."""
+"""Sources: Python code in; the modules of locus that it imports, directly or not, and hashes of their code out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ ROOT = Path(locus.__file__).parent
 """Folder of the modules; ``book.tables`` is the name of ``book/tables.py`` in it."""
 
 SHOWING = ("book", "capture", "draw", "explorer", "experiment.twin_agreement")
-"""Modules and folders of figures, tables and studies: what a chapter shows follows from every line of them.
+"""Modules and folders of figures, tables and studies, whose code a chapter depends on as a whole.
 
-What computes below them has a RECIPE, and is not read here.
+The modules that they call have RECIPE numbers and are not hashed.
 """
 
 
 def reached(code: str) -> list[str]:
-    """Names of the modules that code imports, and that these import, wherever an import stands.
+    """Names of the modules that code imports, directly or indirectly, including imports inside functions.
 
     Raises:
         SyntaxError: the code is not Python.
@@ -36,25 +36,25 @@ def reached(code: str) -> list[str]:
 
 
 def hashes(names: list[str]) -> dict[str, str]:
-    """Hash of each of the modules that shows something."""
+    """Hashes of those modules that belong to ``SHOWING``."""
     return {name: _module(name)[1] for name in names if any(f"{name}.".startswith(f"{one}.") for one in SHOWING)}
 
 
 def _module(name: str) -> tuple[frozenset[str], str]:
-    """What a module imports, and the hash of its syntax tree."""
+    """Modules that a module imports, and the hash of its syntax tree."""
     file = _file(name)
     return _parse(file, file.stat().st_mtime_ns)
 
 
 @functools.cache
 def _parse(file: Path, _: int) -> tuple[frozenset[str], str]:
-    """A module, parsed once for each time of its last change."""
+    """Parse a module; cached until it is modified."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     return frozenset(_imports(tree)), hashlib.sha256(json.dumps(_form(tree)).encode()).hexdigest()[:16]
 
 
 def _imports(tree: ast.Module) -> set[str]:
-    """Modules of locus that are imported, with the folders that they are in."""
+    """Modules of locus that a syntax tree imports, and the folders that they are in."""
     names: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -68,7 +68,7 @@ def _imports(tree: ast.Module) -> set[str]:
     for name in names:
         top, *parts = name.split(".")
         if top == "locus" and parts:
-            _, *parts = locus._HOMES.get(parts[0], name).split(".")  # public names are imported when they are used
+            _, *parts = locus._HOMES.get(parts[0], name).split(".")  # public names are imported lazily
             found |= {".".join(parts[: end + 1]) for end in range(len(parts))}
     return {name for name in found if _file(name).is_file()}
 
@@ -79,12 +79,12 @@ def _file(name: str) -> Path:
 
 
 def _form(node: Any) -> Any:
-    """A syntax tree as nested lists, without positions and without texts that stand alone, which are docstrings.
+    """A syntax tree as nested lists, without positions and docstrings.
 
-    It is the same on every Python that locus runs on, so that a run is as fresh on one as on another. What
-    :func:`ast.dump` writes is not, as newer Pythons have more fields, and neither are tokens: 3.12 cuts f-strings.
+    It is the same on every supported Python, so that freshness does not depend on the version. :func:`ast.dump` is not,
+    as newer versions add fields, and neither are tokens, as 3.12 splits f-strings.
     """
-    if isinstance(node, ast.JoinedStr):  # Python 3.12.1 ends formats with an empty text
+    if isinstance(node, ast.JoinedStr):  # Python 3.12.1 appends an empty string to format specifications
         node = ast.JoinedStr([one for one in node.values if not (isinstance(one, ast.Constant) and one.value == "")])
     if isinstance(node, ast.AST):
         fields = [[name, _form(value)] for name, value in ast.iter_fields(node) if value is not None and value != []]
@@ -95,5 +95,5 @@ def _form(node: Any) -> Any:
 
 
 def _is_docstring(node: Any) -> bool:
-    """A docstring, wherever it stands."""
+    """Whether a node is a string used as a statement: a docstring of a module, class, function or field."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,4 +1,4 @@
-"""Tables to be read: results in, pandas frames with intervals as text out."""
+"""Tables for readers: results in, pandas frames with intervals as text out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from locus.judge import metrics
 
 
 def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
-    """The table to be read: evaluations and methods down; L, G and R of the run, then what the paper prints."""
+    """L, G and R of the run and as printed in the paper; one row per evaluation and method."""
     rows = {}
     for evaluation in table.evaluation.values:
         for method in table.method.values:
@@ -37,7 +37,7 @@ def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
 
 
 def number_with_interval(numbers: Sequence[float], form: str) -> str:
-    """A number, and the lower and the upper end of its interval, as text; infinity stands alone."""
+    """Format a number and the lower and upper ends of its interval; an infinite number has no interval."""
     value, low, high = numbers
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
@@ -45,7 +45,7 @@ def number_with_interval(numbers: Sequence[float], form: str) -> str:
 
 
 def paired_losses(rows: xr.Dataset, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """Loss of one method less that of another on the same snapshots [nat], a row for each of ``pairs``."""
+    """Paired differences of the losses of two methods, first minus second [nat], one row per pair."""
     found = [metrics.paired(rows, first, second, np.random.default_rng(0)) for first, second in pairs]
     names = ("difference", "difference_low", "difference_high")
     index = pd.MultiIndex.from_tuples(
@@ -56,7 +56,7 @@ def paired_losses(rows: xr.Dataset, pairs: Sequence[tuple[str, str]]) -> pd.Data
 
 
 def paired_frame(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """What :func:`compare` gives for some evaluations, side by side."""
+    """Results of :func:`paired_losses` for several evaluations, side by side."""
     columns = {
         EVALUATION_TITLES[name]: [number_with_interval(line, ".2f") for line in frame.to_numpy()]
         for name, frame in compared.items()
@@ -65,7 +65,7 @@ def paired_frame(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
-    """Quantiles (quantile, method) as :func:`locus.judge.metrics.distribution` gives them, by what they are of."""
+    """Quantiles (quantile, method) from :func:`locus.judge.metrics.distribution`, by label of their quantity."""
     columns = {}
     for label, data in quantiles.items():
         for share in data["quantile"].values:
@@ -77,7 +77,7 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
 
 
 def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
-    """By kind of channel and by SNR: how often, and of one method the coverage of its 90 % sets, error and area."""
+    """By kind of channel and by SNR: number of snapshots, and one method's coverage of 90 % sets, error and area."""
     own = rows.sel({"method": [method]})
     kinds = {"channel": "stratum", "strongest path": "snr_db"}
     return pd.concat({title: _bins_frame(metrics.binned(own, key)) for title, key in kinds.items()})
@@ -104,7 +104,7 @@ def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
 
 
 def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
-    """R in percent of every method beside the paper's, as a Markdown table for the first page and the README."""
+    """R [%] of every method beside the paper's, as a Markdown table for the first page and the README."""
     order = ("grid", "random")
     heads = " | ".join(f"{EVALUATION_TITLES[name]} | in the paper" for name in order)
     lines = [f"| R [%] | {heads} |", "|---|" + "---|---|" * len(order)]

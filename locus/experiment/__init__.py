@@ -1,1 +1,1 @@
-"""The experiment: what a run draws, traces, trains and evaluates, and how it is kept."""
+"""The experiment: rooms drawn and traced, methods trained and evaluated, and the files that a run keeps."""

@@ -1,7 +1,7 @@
-"""Artifacts: what a run makes and keeps. Each names what goes into it, what it needs, and whether it is fresh.
+"""Artifacts: the files that a run computes and keeps. Each has a recipe and its inputs, and knows if it is up to date.
 
-An artifact is fresh when all its files are there with the bytes that were written, and carry the hash of the recipe
-that would be followed now. It stands although what it was made from is absent.
+An artifact is fresh when all its files exist, match their checksums, and carry the hash of the current recipe. It stays
+fresh when its inputs have been deleted.
 """
 
 from __future__ import annotations
@@ -23,63 +23,63 @@ from locus.settings import checksums
 from locus.settings.recording import unrecorded
 
 Workers = Callable[[], Client | None]
-"""Gives the Dask client, if any, when there is work for it."""
+"""Returns the Dask client, started on the first call; None to compute in this process."""
 
 
 def here() -> None:
-    """Workers of those who compute in this process."""
+    """No workers: compute in this process."""
 
 
 class Artifact(ABC):
-    """One thing that a run makes."""
+    """One output of a run: one or more files with one recipe."""
 
     run: Run
     is_store: ClassVar[bool] = False
-    """Whether it is large, and only kept for what is made from it."""
+    """Whether it is a large intermediate store, needed only to make other artifacts."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """Path below the run's folder, without a suffix."""
+        """Path relative to the run's folder, without suffix."""
 
     @abstractmethod
     def recipe(self) -> dict[str, Any]:
-        """All that its numbers depend on, ready for JSON."""
+        """Everything that its numbers depend on, ready for JSON."""
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """What it is made from."""
+        """Artifacts that it is made from."""
         return ()
 
     @property
     @abstractmethod
     def files(self) -> list[Path]:
-        """Files that it makes."""
+        """Files that it writes."""
 
     @abstractmethod
     def make(self, workers: Workers = here) -> None:
-        """Compute and write it; what is finished is kept."""
+        """Compute and write it; parts finished by an interrupted call are kept."""
 
     @abstractmethod
     def fresh(self) -> bool:
-        """Whether it is there, undamaged, and what would be made now."""
+        """Whether it exists, is undamaged, and matches the current recipe."""
 
     @property
     def max_bytes(self) -> int:
-        """Disk that it takes at most, if that is worth telling."""
+        """Upper bound of its size on disk [bytes]; 0 if negligible."""
         return 0
 
-    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - of a small one
-        """About how long it takes on so many workers, for ``--dry-run``."""
+    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - default for small artifacts
+        """Estimated time [s] on ``num_workers`` workers, for ``--dry-run``."""
         return 2.0
 
     @unrecorded()
     def hash(self) -> str:
-        """Short name of the recipe: equal for what holds the same numbers."""
+        """Hash of the recipe: equal recipes give equal numbers."""
         return fingerprint(self.recipe())
 
     def damaged(self) -> list[str]:
-        """Names of files that are there, but not as they were written."""
+        """Names of files that no longer match their checksums."""
         return [path.name for path in self.files if checksums.damaged(path)]
 
 
@@ -89,40 +89,44 @@ class Result(Artifact):
 
     run: Run
     stem: ClassVar[str]
-    """Name of the file, without its suffix."""
+    """Name of the file, without suffix."""
 
     @property
     def name(self) -> str:
-        """Path below the run's folder, without a suffix."""
+        """Path relative to the run's folder, without suffix."""
         return f"results/{self.stem}"
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Path of the file."""
         return self.run.path / f"{self.name}.nc"
 
     @property
     def files(self) -> list[Path]:
-        """The file."""
+        """The one netCDF file."""
         return [self.path]
 
     def fresh(self) -> bool:
-        """Whether the file is there, undamaged, and what would be made now."""
+        """Whether the file exists, is undamaged, and matches the current recipe."""
         return netcdf.attributes_of(self.path).get("hash") == self.hash()
 
     def save(self, data: xr.Dataset, double: Container[Any] = (), **attributes: Any) -> None:
-        """Write the file, in single precision but for the variables in ``double``."""
+        """Write the file, in single precision except for the variables in ``double``."""
         netcdf.save(self.path, data, {"hash": self.hash(), "versions": json.dumps(versions()), **attributes}, double)
 
     def open(self) -> xr.Dataset:
-        """The file."""
+        """Load the file.
+
+        Raises:
+            DamagedError: the file does not match its checksum.
+        """
         return netcdf.load(self.path)
 
 
 def due(targets: Iterable[Artifact], again: Container[str] = ()) -> list[Artifact]:
-    """What to make, in order, so that all targets are fresh; those named in ``again`` although they are."""
+    """Artifacts to make, inputs first, so that all targets are fresh; those named in ``again`` are always included."""
     found: dict[str, Artifact] = {}
-    fresh: set[str] = set()  # what was looked at: many need the same
+    fresh: set[str] = set()  # already checked: many artifacts share inputs
 
     def visit(artifact: Artifact) -> None:
         if artifact.name in fresh or artifact.name in found:
@@ -145,14 +149,15 @@ def make_all(
     scheduler: str | None = None,
     done: Callable[[Artifact, float], None] = lambda *_: None,
 ) -> None:
-    """Make artifacts in this order, on local processes or a Dask scheduler; ``done`` hears of each, with its seconds.
+    """Make artifacts in this order, on local processes or a Dask scheduler.
 
-    Files that were damaged are named; a kill loses nothing of those before.
+    ``done`` is called after each one with the artifact and the time [s] it took. Damaged files are reported. A kill
+    loses at most the artifact in progress.
     """
     with cluster.connect_lazily(num_workers, scheduler) as workers:
         for artifact in artifacts:
             for name in artifact.damaged():
-                print(f"{artifact.name}: {name} is damaged; it is made again", flush=True)
+                print(f"{artifact.name}: {name} is damaged; computing it again", flush=True)
             start = time.perf_counter()
             artifact.make(workers)
             done(artifact, time.perf_counter() - start)

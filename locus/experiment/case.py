@@ -1,7 +1,7 @@
-"""A case: settings, a split and an index in; one group from its room to the estimated paths of its snapshots out.
+"""A case: settings, a split and an index in; one group out, from its room to the estimated paths of its snapshots.
 
-Each part is made when it is first asked for, and kept. Variants place the transmitters elsewhere: anywhere in free
-space (:class:`OffList`), or a given distance away from their candidates (:class:`Moved`).
+Each part is computed on first access and cached. Variants place the transmitters elsewhere: anywhere in free space
+(:class:`OffList`), or a given distance away from their candidates (:class:`Moved`).
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ class Transmitters(NamedTuple):
     position: NDArray[np.float64]
     """(snapshot, 2) [m]"""
     truth: NDArray[np.int64]
-    """Index of the true candidate of each snapshot; of a transmitter off the list, the candidate nearest to it."""
+    """Index of the true candidate of each snapshot, (snapshot); the nearest one if the transmitter is on none."""
     paths: xr.Dataset
-    """Their traced paths, (snapshot, path)."""
+    """Traced paths (snapshot, path)."""
     rngs: list[Generator]
-    """Random numbers of each snapshot from here on."""
+    """Generator of each snapshot, in its state after drawing the transmitter."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One group of a split. Its transmitters stand on candidates that have a path, or on any if the settings say so."""
+    """One group of a split. Its transmitters are candidates, with ``transmitter.heard`` only those that have a path."""
 
     config: Config
     split: str
     index: int
     twin: Twin | None = None
-    """Traces instead of the split's own twin, and its paths are not rounded to the precision of a library."""
+    """Twin that replaces the split's own; its paths are not rounded to the precision of a library."""
     traced: xr.Dataset | None = field(default=None, repr=False)
-    """Paths of the candidates where they are known, for instance from a library."""
+    """Traced paths (candidate, path) of the candidates if known, for instance from a library."""
 
     @functools.cached_property
     def _room(self) -> tuple[Layout, Pose]:
@@ -67,17 +67,17 @@ class Case:
 
     @property
     def layout(self) -> Layout:
-        """The room."""
+        """Layout of the room."""
         return self._room[0]
 
     @property
     def pose(self) -> Pose:
-        """The receiver."""
+        """Pose of the receiver."""
         return self._room[1]
 
     @functools.cached_property
     def candidates(self) -> NDArray[np.float64]:
-        """Positions (candidate, 2) [m]."""
+        """Candidate positions (candidate, 2) [m]."""
         count = splits.num_candidates(self.config, self.split)
         rng = splits.candidate_rng(self.config, self.split, self.index)
         if self.split == "eval_grid":
@@ -90,7 +90,7 @@ class Case:
 
     @functools.cached_property
     def paths(self) -> xr.Dataset:
-        """Traced paths (candidate, path); with the split's own twin the same bits as in a library."""
+        """Traced paths (candidate, path); with the split's own twin, bit-identical to those in a library."""
         if self.traced is not None:
             return self.traced
         paths = self.trace(self.candidates)
@@ -98,7 +98,7 @@ class Case:
 
     @functools.cached_property
     def transmitters(self) -> Transmitters:
-        """Who transmits."""
+        """Transmitters on candidates drawn at random, one per snapshot."""
         truth, rngs = self._draw_truth()
         position = np.stack([self.paths[axis].values[truth] for axis in ("x", "y")], axis=1)
         paths = self.paths.isel(candidate=xr.DataArray(truth, dims="snapshot")).reset_coords(drop=True)
@@ -106,12 +106,12 @@ class Case:
 
     @property
     def truth(self) -> NDArray[np.int64]:
-        """Index of the true candidate of each snapshot, or of the one nearest to the transmitter."""
+        """Index (snapshot) of the true candidate, or of the one nearest to the transmitter."""
         return self.transmitters.truth
 
     @functools.cached_property
     def snapshots(self) -> xr.Dataset:
-        """``iq`` (snapshot, sample, antenna), and ``truth`` (snapshot)."""
+        """Samples ``iq`` (snapshot, sample, antenna) and ``truth`` (snapshot)."""
         found = observation.observe(self.transmitters.paths[_HEARD], self.transmitters.rngs, self.config.radio)
         return found.assign(truth=("snapshot", self.truth, {"units": "1", "long_name": "index of the true candidate"}))
 
@@ -121,31 +121,31 @@ class Case:
         return estimator.estimate(self.snapshots, self.config.estimator)
 
     def log_posterior(self, scorer: Scorer) -> xr.DataArray:
-        """What a scorer makes of the snapshots, (snapshot, candidate)."""
+        """Log posterior (snapshot, candidate) that a scorer assigns to the snapshots."""
         return scorer.log_posterior(self.paths, getattr(self, scorer.sees))
 
     def off_list(self) -> OffList:
-        """The same group with transmitters anywhere in free space."""
+        """Return the same group with transmitters anywhere in free space."""
         return self._share(OffList(self.config, self.split, self.index, self.twin, self.traced))
 
     def moved(self, distance: float, distances: Sequence[float]) -> Moved:
-        """The same group with transmitters ``distance`` [m] off their candidates, one of several ``distances``."""
+        """Return the same group with transmitters ``distance`` [m] from their candidates, one of ``distances``."""
         return self._share(Moved(self.config, self.split, self.index, self.twin, self.traced, distance, distances))
 
     def trace(self, points: NDArray[np.float64]) -> xr.Dataset:
-        """Traced paths of other positions (point, 2) in this room."""
+        """Trace the paths (candidate, path) of other positions (point, 2) [m] in this room."""
         return self._twin.trace(self.layout, self.pose, points)
 
     def believed(self, sizes: Mapping[str, Any], rng: Generator | None = None) -> tuple[Layout, Pose]:
-        """Room and pose as a twin with errors of these sizes has them; see :func:`locus.room.errors.believed`.
+        """Layout and pose of a twin with errors of these sizes; see :func:`locus.room.errors.believed`.
 
-        Without an ``rng`` errors of every size point the same way, unless they do not fit into the room.
+        Without an ``rng``, errors of different sizes have the same directions, unless they do not fit into the room.
         """
         rng = rng or splits.error_rng(self.config, self.split, self.index)
         return errors.believed(self.layout, self.pose, sizes, rng)
 
     def trace_believed(self, scene: tuple[Layout, Pose], points: NDArray[np.float64] | None = None) -> xr.Dataset:
-        """Paths of the candidates, or of other points, in a room that a twin believes in."""
+        """Trace the candidates, or other points (point, 2) [m], in the layout and pose that a wrong twin assumes."""
         return trace_possible(self._twin, *scene, self.candidates if points is None else points)
 
     @property
@@ -157,23 +157,23 @@ class Case:
         return draw_truth(self.config, self.paths.valid.any("path").values, rngs), rngs
 
     def _share(self, other: Variant) -> Variant:
-        """Give another case of this group what was made already, but for the transmitters and what they send."""
+        """Copy the cached room, candidates and paths, which do not depend on the transmitters, to another case."""
         other.__dict__.update({name: self.__dict__[name] for name in _SHARED if name in self.__dict__})
         return other
 
     def _nearest(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Index of the candidate nearest to each position."""
+        """Index (point) of the candidate nearest to each position (point, 2) [m]."""
         candidates = np.stack([self.paths.x.values, self.paths.y.values], axis=-1)
         return np.asarray(np.linalg.norm(position[:, np.newaxis] - candidates, axis=-1).argmin(axis=1))
 
 
 @dataclass(frozen=True)
 class OffList(Case):
-    """A case whose transmitters stand anywhere in free space, where they have a path unless the settings want any."""
+    """A case with transmitters anywhere in free space; with ``transmitter.heard``, only where they have a path."""
 
     @functools.cached_property
     def transmitters(self) -> Transmitters:
-        """Who transmits."""
+        """Transmitters at random free positions, one per snapshot."""
         rngs = splits.snapshot_rngs(self.config, self.split, self.index, off_list=True)
         position, traced = np.empty((len(rngs), 2)), [xr.Dataset()] * len(rngs)
         waiting = list(range(len(rngs)))
@@ -189,19 +189,19 @@ class OffList(Case):
 
 @dataclass(frozen=True)
 class Moved(Case):
-    """A case whose transmitters stand ``distance`` away from their candidates, in the same noise.
+    """A case with transmitters moved by ``distance`` from their candidates; the noise stays the same.
 
-    Each has a direction of its own, the same at all of ``distances``, in which it stays in free space.
+    Each transmitter moves in its own random direction, shared by all ``distances`` and free of walls at each of them.
     """
 
     distance: float = 0.0
-    """[m]"""
+    """Distance of each transmitter from its candidate [m]."""
     distances: Sequence[float] = (0.0,)
-    """[m]"""
+    """All distances [m] that share the directions."""
 
     @functools.cached_property
     def transmitters(self) -> Transmitters:
-        """Who transmits."""
+        """The case's own transmitters, moved."""
         truth, rngs = self._draw_truth()
         rng = splits.error_rng(self.config, self.split, self.index)
         true = self.candidates[truth]
@@ -212,15 +212,15 @@ class Moved(Case):
 
 
 def draw_truth(config: Config, heard: NDArray[np.bool_], rngs: Sequence[Generator]) -> NDArray[np.int64]:
-    """Index of the true candidate of each snapshot, among those that have a path unless the settings want any."""
+    """Draw the true candidate (snapshot); with ``transmitter.heard``, among those with a path (``heard``)."""
     possible = np.flatnonzero(heard | (not config.transmitter.heard))
     if len(possible) == 0:
-        raise ValueError("Expected a candidate with a path, got none in the whole group")
+        raise ValueError("Expected at least one candidate with a path in the group, got none")
     return np.array([rng.choice(possible) for rng in rngs])
 
 
 def as_stored(paths: xr.Dataset, radio: Radio) -> xr.Dataset:
-    """Traced paths in the precision in which a library stores them."""
+    """Round traced paths to the precision of a library."""
     for name, kind in PATH_TYPES.items():
         paths[name] = paths[name].astype(kind)
     paths["snr_db"] = base.snr_db(paths.gain, radio)
@@ -228,28 +228,28 @@ def as_stored(paths: xr.Dataset, radio: Radio) -> xr.Dataset:
 
 
 def split_twin(config: Config, split: str) -> Twin:
-    """The twin that traces a split."""
+    """Twin that traces a split."""
     return _make_twin_once(splits.backend(config, split), config.radio, config.twin)
 
 
 @functools.lru_cache(maxsize=2)
 def _make_twin_once(name: str, radio: Radio, options: TwinOptions) -> Twin:
-    """One twin a process: Sionna's solver and its kernels are made once."""
+    """One twin per process, so that Sionna compiles its solver and kernels only once."""
     return make_twin(name, radio, options)
 
 
 def trace_possible(twin: Twin, layout: Layout, pose: Pose, points: NDArray[np.float64]) -> xr.Dataset:
-    """Traced paths of points (candidate, 2) of which some may lie inside walls: those have no path.
+    """Trace points (candidate, 2) [m], some of which may be impossible: those get no path.
 
-    The same goes for points at a wall or on top of the receiver, closer than twins trace.
+    Points are impossible in obstacles, outside the room, or closer than ``MIN_DISTANCE`` to a wall or the receiver.
 
     Raises:
-        ValueError: that is so for all points.
+        ValueError: all points are impossible.
     """
     far = np.hypot(points[:, 0] - pose.x, points[:, 1] - pose.y) >= MIN_DISTANCE
     possible = layout.is_free(points, MIN_DISTANCE) & far
     if not possible.any():
-        raise ValueError(f"Expected a candidate in the free space that the twin believes in, got {layout.room.wkt}")
+        raise ValueError(f"Expected a candidate in the free space of the twin, got none in {layout.room.wkt}")
     stand_in = points[possible.argmax()]
     paths = twin.trace(layout, pose, np.where(possible[:, np.newaxis], points, stand_in))
     free = xr.DataArray(possible, dims="candidate")
@@ -265,7 +265,7 @@ def trace_possible(twin: Twin, layout: Layout, pose: Pose, points: NDArray[np.fl
 def _free_directions(
     layout: Layout, pose: Pose, points: NDArray[np.float64], distances: Sequence[float], rng: Generator
 ) -> NDArray[np.float64]:
-    """A direction for each point (point, 2) in which every distance [m] ends in free space."""
+    """Unit vector (point, 2) for each point, along which every distance [m] ends in free space."""
     found = np.full(points.shape, np.nan)
     for _ in range(_MAX_DRAWS):
         left = np.flatnonzero(np.isnan(found[:, 0]))

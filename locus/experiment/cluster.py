@@ -18,27 +18,27 @@ import torch
 from distributed import Client, LocalCluster, as_completed
 
 LIMITS = {
-    # One thread per worker: two such workers do twice the work of one, and Sionna repeats itself.
+    # One thread per worker: throughput scales with workers, and Sionna becomes deterministic.
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"),
-    # By Dask's default glibc hands freed memory back at once, and asking for it again costs a worker much of its time.
+    # With Dask's defaults, glibc returns freed memory to the system at once; getting it back costs workers much time.
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**25),
     "MALLOC_TRIM_THRESHOLD_": str(2**33),
     "MALLOC_TOP_PAD_": str(2**28),
     "TQDM_DISABLE": "1",
 }
-"""Environment of a worker's process, set before it starts: later, neither OpenMP nor glibc would look again."""
+"""Environment of a worker process. It must be set before the start, as OpenMP and glibc read it only once."""
 
-_START_SECONDS = 300  # on a machine that is busy with other things
+_START_SECONDS = 300  # generous, for a busy machine
 
 
 @contextmanager
 def connect(num_workers: int | None = None, scheduler: str | None = None) -> Iterator[Client]:
-    """Client of ``num_workers`` local processes (one per core if missing), or of the scheduler at an address.
+    """Client of ``num_workers`` local processes (by default one per core), or of the scheduler at an address.
 
     Raises:
-        ValueError: both are given, or a number below one.
-        OSError: no scheduler answers at the address.
+        ValueError: both are given, or ``num_workers`` is below 1.
+        OSError: there is no scheduler at the address.
     """
     if num_workers is not None and scheduler is not None:
         raise ValueError("Expected 'workers' or 'scheduler', got both")
@@ -49,7 +49,7 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
             yield client
         return
     with (
-        # Any port: two builds at once must not quarrel over one. On loopback alone: nobody else has business there.
+        # Any free port, so that several builds can run at once; loopback only, so that no other machine can connect.
         LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL) as cluster,
         _workers(cluster.scheduler_address, num_workers or os.cpu_count() or 1),
         Client(cluster, set_as_default=False) as client,
@@ -60,17 +60,17 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
 
 @contextmanager
 def connect_lazily(num_workers: int | None = None, scheduler: str | None = None) -> Iterator[Callable[[], Client]]:
-    """A function that connects when it is first called: what is fresh needs no workers."""
+    """Yield a function that connects on its first call, so that no workers start when everything is fresh."""
     with ExitStack() as stack:
         yield functools.cache(lambda: stack.enter_context(connect(num_workers, scheduler)))
 
 
 @contextmanager
 def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
-    """Workers of a scheduler, started anew when lost.
+    """Worker processes of a scheduler, restarted when they die; they end with their scheduler.
 
-    Dask's own local workers get their environment through that of this process, where a kernel that is compiled at that
-    moment would take it for its own; these are started with one of their own. They end with their scheduler.
+    Dask's own local workers receive their environment through that of this process, which would affect kernels compiled
+    here at the same time. These workers are started with a separate environment.
     """
     options = f"--nworkers {num_workers} --nthreads 1 --memory-limit 0 --no-dashboard --death-timeout {_START_SECONDS}"
     command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, *options.split()]
@@ -82,7 +82,7 @@ def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for this process, which then ends them
+            start_new_session=True,  # Ctrl-C reaches only this process, which then ends the workers
         )
         try:
             yield
@@ -93,7 +93,7 @@ def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
 
 
 def use_one_thread() -> None:
-    """Leave the other cores to the other workers, also where numba and torch do not look at the environment."""
+    """Limit torch and numba to one thread, also where they ignore the environment, as each core has its worker."""
     torch.set_num_threads(1)
     numba.set_num_threads(1)
 
@@ -101,10 +101,10 @@ def use_one_thread() -> None:
 def each(
     client: Client | None, work: Callable[[Any], tuple[Callable[..., Any], tuple[Any, ...]]], items: list[Any]
 ) -> Iterator[tuple[Any, Any]]:
-    """Pairs of an item and what its work gives, as they are finished; ``work`` names an item's function and arguments.
+    """Yield pairs of an item and its result as they finish; ``work(item)`` returns the function and arguments to call.
 
-    A few items a worker are under way at a time, so that the results that wait here stay few. Without a client the work
-    is done here.
+    Only two items per worker are in flight at a time, which limits the results waiting in memory. Without a client,
+    this process does the work.
     """
     if client is None:
         for item in items:

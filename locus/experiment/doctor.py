@@ -1,4 +1,4 @@
-"""Looks at the machine: one line a need, OK or FAIL with the command that mends it."""
+"""Check of the machine: one line per requirement, OK or FAIL with the command that fixes it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MIN_DISK = 2.0  # [GiB]
 
 
 class _MissingError(Exception):
-    """A need is not met; the message says how to mend it."""
+    """A requirement is not met; the message says how to fix it."""
 
 
 def examine() -> Iterator[tuple[str, bool, str]]:
-    """Name of each need, whether it is met, and what was found or how to mend it."""
+    """Yield the name of each requirement, whether it is met, and what was found or how to fix it."""
     needs: dict[str, Callable[[], str]] = {
         "Python": _python,
         "torch": lambda: _package("torch"),
@@ -41,7 +41,7 @@ def examine() -> Iterator[tuple[str, bool, str]]:
 
 
 def main() -> int:
-    """Print what :func:`examine` finds; 1 if a need is not met."""
+    """Print what :func:`examine` finds; return 1 if a requirement is not met, else 0."""
     healthy = True
     for name, met, text in examine():
         print(f"{'OK  ' if met else 'FAIL'}  {name:<15} {text}")

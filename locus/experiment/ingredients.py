@@ -1,4 +1,4 @@
-"""Ingredients of recipes: what traced paths and estimates depend on, by name, for whoever is made from them."""
+"""Ingredients of recipes: the settings and RECIPE numbers that traced paths and estimates depend on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_BACKEND = {"image": (), "sionna": ("num_rays", "table_size")}
 
 
 def of_paths(config: Config, split: str, backend: str | None = None) -> dict[str, Any]:
-    """What the traced paths of a group depend on; ``backend`` names a twin other than the split's own."""
+    """Everything that the traced paths of a group depend on; ``backend`` names a twin other than the split's own."""
     name = backend or splits.backend(config, split)
     return {
         "split": split,
@@ -32,7 +32,7 @@ def of_paths(config: Config, split: str, backend: str | None = None) -> dict[str
 
 
 def of_estimates(config: Config, split: str, backend: str | None = None) -> dict[str, Any]:
-    """What the estimated paths of a group's snapshots depend on."""
+    """Everything that the estimated paths of a group's snapshots depend on."""
     return {
         "paths": of_paths(config, split, backend),
         "num_snapshots": splits.num_snapshots(config, split),

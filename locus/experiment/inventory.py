@@ -1,4 +1,4 @@
-"""The inventory of a run: all artifacts that it keeps and chapters open."""
+"""The inventory of a run: all artifacts that it keeps, and that chapters may open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a store safe: one writer at a time, and a journal of finished blocks with their checksums."""
+"""Safety of a store: a lock that admits one writer, and a journal of finished blocks with their checksums."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class StoreError(RuntimeError):
 
 @contextmanager
 def exclusive(store: Path) -> Iterator[None]:
-    """Hold a store for writing. The lock goes with the process, however that ends.
+    """Lock a store for writing. The lock ends with the process, even if it is killed.
 
     Raises:
-        StoreError: another process holds it; the message says which.
+        StoreError: another process holds the lock; the message gives its process id.
     """
     with store.with_suffix(".lock").open("a+", encoding="utf-8") as lock:
         try:
@@ -33,7 +33,7 @@ def exclusive(store: Path) -> Iterator[None]:
             lock.seek(0)
             raise StoreError(
                 f"Expected {store.name} free for writing, got it held by process {lock.read().strip() or 'unknown'}; "
-                "wait for it or end it"
+                "wait for it to finish, or end it"
             ) from None
         lock.truncate(0)
         lock.write(str(os.getpid()))
@@ -43,50 +43,50 @@ def exclusive(store: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Journal:
-    """Lines of JSON beside a store, each behind a checksum of its own.
+    """Lines of JSON in a file beside a store, each preceded by its own checksum.
 
-    The first holds the hash of the store's recipe and the checksums of its ``zarr.json`` files; then there is one for
-    each finished block. A line that a kill cut short, or that was damaged, does not count. Of two lines about the same
-    thing the later counts.
+    The first line holds the hash of the store's recipe and the checksums of its ``zarr.json`` files; one line per
+    finished block follows. Lines that are truncated or damaged are ignored. A later line overrides an earlier one on
+    the same subject.
     """
 
     store: Path
 
     @property
     def path(self) -> Path:
-        """The journal's file."""
+        """File of the journal."""
         return self.store.with_suffix(".journal")
 
     def start(self) -> None:
-        """Begin an empty journal."""
+        """Start an empty journal."""
         self.path.write_text("", encoding="utf-8")
 
     def note_metadata(self, recipe: str, folder: Path) -> None:
-        """Note the hash of the store's recipe and its ``zarr.json`` files, which lie in ``folder`` so far."""
+        """Record the hash of the recipe and the checksums of the ``zarr.json`` files, which are still in ``folder``."""
         sums = {str(file.relative_to(folder)): checksum(file) for file in sorted(folder.rglob("zarr.json"))}
         self._add({"recipe": recipe, "files": sums})
 
     def note(self, block: int, files: Iterable[Path]) -> None:
-        """Add a block whose files are all written."""
+        """Record a finished block and the checksums of its files."""
         sums = {str(file.relative_to(self.store)): checksum(file) for file in files if file.exists()}
         self._add({"block": block, "files": sums})
 
     @property
     def recipe(self) -> str | None:
-        """Hash of the recipe of what is in the store; None without a journal."""
+        """Hash of the recipe that the store was built with; None without a valid journal."""
         return next((line["recipe"] for line in reversed(self._lines()) if "recipe" in line), None)
 
     def finished(self) -> dict[int, dict[str, str]]:
-        """Checksums of the files of each finished block."""
+        """Finished blocks, each with the checksums of its files by name."""
         return {line["block"]: line["files"] for line in self._lines() if "block" in line}
 
     def damaged_metadata(self) -> str | None:
-        """Name of a ``zarr.json`` file that is missing or differs; None if all are as they were written."""
+        """Name of a ``zarr.json`` file that is missing or differs from its checksum; None if there is none."""
         noted: dict[str, str] = next((one["files"] for one in reversed(self._lines()) if "recipe" in one), {})
         return next((name for name, value in noted.items() if self._differs(name, value)), None)
 
     def damaged(self) -> dict[int, str]:
-        """Finished blocks of which a file is missing or differs, and that file's name."""
+        """Finished blocks with a missing or changed file, and the name of that file."""
         return {
             block: name
             for block, files in self.finished().items()
@@ -95,7 +95,7 @@ class Journal:
         }
 
     def clean(self) -> None:
-        """Remove files that a kill left half written, and end a line that it cut short."""
+        """Clean up after a kill: remove partial files, and terminate a truncated last line."""
         for scratch in self.store.rglob("*.partial"):
             scratch.unlink()
         with self.path.open("a+b") as journal:

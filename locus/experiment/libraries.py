@@ -1,7 +1,7 @@
-"""Data sets: a configuration and a split in; candidate libraries, and snapshots with their estimates, out.
+"""Data sets: a configuration and a split in; candidate libraries, and estimated paths of snapshots, out.
 
-A group is made from (seed, split, index) alone, a snapshot from (seed, split, group, snapshot): anything stored can be
-made again alone, with the same bits.
+A group depends only on (seed, split, index), a snapshot only on (seed, split, group, snapshot), so that any part of a
+store can be recomputed alone, bit for bit.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _PATHS = ("group", "candidate", "path")
 _ESTIMATES = ("group", "snapshot", "path")
 
 
-# Seconds on one core of the machine that benchmarks/results.json was made on: enough to tell a coffee from a night.
-_TRACE = {"image": 3e-5, "sionna": 9e-4}  # a candidate
-_ESTIMATE = 1e-3  # a snapshot
+# [s] on one core of the machine of benchmarks/results.json: rough, only to tell minutes from hours
+_TRACE = {"image": 3e-5, "sionna": 9e-4}  # per candidate
+_ESTIMATE = 1e-3  # per snapshot
 
 
 def strongest_pairs(config: Config, split: str, num_groups: int) -> xr.Dataset:
-    """Strongest estimated path of each snapshot of the first groups, (snapshot), beside the strongest traced one."""
+    """Strongest estimated and strongest traced path of each snapshot of the first groups, (snapshot)."""
     rows = []
     for index in range(num_groups):
         case = Case(config, split, index)
@@ -48,29 +48,29 @@ def strongest_pairs(config: Config, split: str, num_groups: int) -> xr.Dataset:
 
 
 def trace_seconds(config: Config, split: str) -> float:
-    """About how long one group takes to trace."""
+    """Estimated time [s] to trace one group on one core."""
     return splits.num_candidates(config, split) * _TRACE[splits.backend(config, split)]
 
 
 def estimate_seconds(config: Config, split: str) -> float:
-    """About how long the snapshots of one group take to estimate."""
+    """Estimated time [s] to estimate the paths of one group's snapshots on one core."""
     return splits.num_snapshots(config, split) * _ESTIMATE
 
 
 def trace_block(block: int, config: dict[str, Any], split: str) -> Arrays:
-    """Arrays of one block of a candidate library: what a worker does."""
+    """Arrays of one block of a candidate library; runs on a worker."""
     settings = Config.from_dict(config)
     span = range(*block_span(settings, split, block))
     return library_arrays([Case(settings, split, index).paths for index in span])
 
 
 def library_arrays(traced: list[xr.Dataset]) -> Arrays:
-    """Traced paths of some groups as a library stores them."""
+    """Stack the traced paths of groups into arrays (group, ...) as a library stores them."""
     return {name: np.stack([one[name].values for one in traced]).astype(kind) for name, kind in _types(Library).items()}
 
 
 def observe_block(block: int, config: dict[str, Any], split: str, paths: xr.Dataset) -> Arrays:
-    """Arrays of one block of observations, from the traced paths (group, candidate, path) of its groups."""
+    """Arrays of one block of observations, from its traced paths (group, candidate, path); runs on a worker."""
     cluster.use_one_thread()
     settings = Config.from_dict(config)
     start, stop = block_span(settings, split, block)
@@ -89,7 +89,7 @@ def _types(kind: type[Store]) -> dict[str, str]:
 
 
 class Library(Store):
-    """Candidate library of one split: the traced paths of every candidate of every group."""
+    """Candidate library of one split: traced paths (group, candidate, path)."""
 
     folder = "candidates"
     command = "locus build {split}"
@@ -101,7 +101,7 @@ class Library(Store):
     }
 
     def recipe(self) -> dict[str, Any]:
-        """All that the store depends on."""
+        """Everything that the stored values depend on."""
         config = self.run.config
         return {
             "paths": ingredients.of_paths(config, self.split),
@@ -110,12 +110,12 @@ class Library(Store):
         }
 
     def seconds(self, num_workers: int) -> float:
-        """About how long it takes on so many workers."""
+        """Estimated time [s] on ``num_workers`` workers."""
         config = self.run.config
         return splits.num_groups(config, self.split) * trace_seconds(config, self.split) / num_workers
 
     def sizes(self) -> dict[str, int]:
-        """Groups, candidates and paths."""
+        """Number of groups, candidates and paths."""
         config = self.run.config
         return {
             "group": splits.num_groups(config, self.split),
@@ -124,21 +124,21 @@ class Library(Store):
         }
 
     def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
-        """A worker traces."""
+        """Trace the groups of a block."""
         return trace_block, (block, self.run.config.to_dict(), self.split)
 
     def open(self) -> xr.Dataset:
-        """The finished library, lazily: (group, candidate, path), with ``snr_db`` and ``valid``."""
+        """Open the finished library lazily: (group, candidate, path), with ``snr_db`` and ``valid``."""
         data = super().open()
         data["snr_db"] = base.snr_db(data.gain, self.run.config.radio)
         data["valid"] = (data.order >= 0).assign_attrs(base.ATTRIBUTES["valid"])
         return data.set_coords(["x", "y", "rx_x", "rx_y", "rx_heading"])
 
     def measure_seconds(self, num_workers: int, num_groups: int = 5) -> float:
-        """Time for what is missing, from a few groups traced here."""
+        """Estimated time [s] for the missing groups, measured on a few groups in this process."""
         config = self.run.config
         left = self.count(self.todo())
-        _ = Case(config, self.split, 0).paths  # compiles
+        _ = Case(config, self.split, 0).paths  # compile before timing
         start = time.perf_counter()
         for index in range(num_groups):
             _ = Case(config, self.split, index).paths
@@ -146,7 +146,7 @@ class Library(Store):
 
 
 class Observations(Store):
-    """Observations of one split: for every snapshot the true candidate and the estimated paths. IQ is made again."""
+    """Observations of one split: true candidate and estimated paths of every snapshot. IQ samples are not stored."""
 
     folder = "observations"
     command = "locus observe {split}"
@@ -162,7 +162,7 @@ class Observations(Store):
 
     @functools.cached_property
     def library(self) -> Library:
-        """The candidate library that is observed."""
+        """Candidate library whose paths are observed."""
         return Library(self.run, self.split)
 
     @functools.cached_property
@@ -171,11 +171,11 @@ class Observations(Store):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """The library."""
+        """The candidate library."""
         return (self.library,)
 
     def recipe(self) -> dict[str, Any]:
-        """All that the store depends on."""
+        """Everything that the stored values depend on."""
         config = self.run.config
         return {
             "estimates": ingredients.of_estimates(config, self.split),
@@ -184,12 +184,12 @@ class Observations(Store):
         }
 
     def seconds(self, num_workers: int) -> float:
-        """About how long it takes on so many workers."""
+        """Estimated time [s] on ``num_workers`` workers."""
         config = self.run.config
         return splits.num_groups(config, self.split) * estimate_seconds(config, self.split) / num_workers
 
     def sizes(self) -> dict[str, int]:
-        """Groups, snapshots and paths."""
+        """Number of groups, snapshots and estimated paths."""
         config = self.run.config
         return {
             "group": splits.num_groups(config, self.split),
@@ -198,7 +198,7 @@ class Observations(Store):
         }
 
     def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
-        """A worker gets the paths of its groups, makes the snapshots, and estimates."""
+        """Generate the snapshots of a block from its traced paths, and estimate their paths."""
         paths = self._candidates[["aoa", "delay", "gain", "valid"]].isel(
             group=slice(*block_span(self.run.config, self.split, block))
         )
@@ -206,26 +206,26 @@ class Observations(Store):
 
 
 def training_errors(config: Config, index: int) -> tuple[dict[str, float], Generator]:
-    """Errors of the twin of a training room, each from 0 to that of ``config.mismatch``, and what draws the rest."""
+    """Sizes of the twin's errors in a training room, each uniform in [0, ``config.mismatch``], and their generator."""
     rng = splits.error_rng(config, "train", index)
     return {kind: rng.uniform(0, most) for kind, most in dataclasses.asdict(config.mismatch).items()}, rng
 
 
 def trace_wrong_group(config: Config, index: int) -> xr.Dataset:
-    """Paths of the candidates of a training room, as a twin with errors traces them."""
+    """Candidate paths (candidate, path) of a training room, traced by a twin with errors."""
     case = Case(config, "train", index)
     return case.trace_believed(case.believed(*training_errors(config, index)))
 
 
 def trace_wrong_block(block: int, config: dict[str, Any]) -> Arrays:
-    """Arrays of one block of a library with errors: what a worker does."""
+    """Arrays of one block of a library with errors; runs on a worker."""
     settings = Config.from_dict(config)
     span = range(*block_span(settings, "train", block))
     return library_arrays([trace_wrong_group(settings, index) for index in span])
 
 
 class WrongLibrary(Library):
-    """Candidate library of the training rooms, traced by a twin with errors; observations are those of the truth."""
+    """Candidate library of the training rooms, traced by a twin with errors; observations come from the true rooms."""
 
     folder = "wrong_candidates"
     command = "locus reproduce"
@@ -233,10 +233,10 @@ class WrongLibrary(Library):
 
     def __post_init__(self) -> None:
         if self.split != "train":
-            raise ValueError(f"Expected 'split' train, as only training uses wrong twins, got {self.split!r}")
+            raise ValueError(f"Expected 'split' to be 'train', the only one with wrong twins, got {self.split!r}")
 
     def recipe(self) -> dict[str, Any]:
-        """All that the store depends on."""
+        """Everything that the stored values depend on."""
         return {
             **super().recipe(),
             "mismatch": dataclasses.asdict(self.run.config.mismatch),
@@ -244,5 +244,5 @@ class WrongLibrary(Library):
         }
 
     def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
-        """A worker traces."""
+        """Trace the groups of a block with a wrong twin."""
         return trace_wrong_block, (block, self.run.config.to_dict())

@@ -1,4 +1,4 @@
-"""netCDF files: small labelled results in, files that a kill cannot halve and that show damage out, and back."""
+"""netCDF files: labelled results in, files with checksums, written atomically, out; and back."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ENGINE: Literal["h5netcdf"] = "h5netcdf"
 def save(
     path: Path, data: xr.Dataset, attributes: dict[str, Any], double: Container[Any] = (), *, sealed: bool = True
 ) -> None:
-    """Write to the side and rename: compressed, and in single precision but for coordinates and what is ``double``.
+    """Write a file atomically, compressed; single precision except for coordinates and the variables in ``double``.
 
-    A ``sealed`` file has its checksum noted beside it, as all files of a run do.
+    The checksum of a ``sealed`` file is recorded beside it, as for all files of a run.
     """
     encoding: dict[Any, dict[str, Any]] = {}
     for name, value in data.variables.items():
@@ -31,10 +31,10 @@ def save(
 
 
 def load(path: Path) -> xr.Dataset:
-    """All of a file, in memory.
+    """Load a whole file into memory.
 
     Raises:
-        DamagedError: the file is not what was written.
+        DamagedError: the file does not match its checksum.
     """
     check_intact(path)
     with xr.open_dataset(path, engine=_ENGINE) as data:
@@ -42,7 +42,7 @@ def load(path: Path) -> xr.Dataset:
 
 
 def attributes_of(path: Path) -> dict[str, Any]:
-    """Attributes of a file; none if it is not there, or damaged."""
+    """Attributes of a file; empty if the file is missing or damaged."""
     if not intact(path):
         return {}
     with xr.open_dataset(path, engine=_ENGINE) as data:

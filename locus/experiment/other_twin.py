@@ -1,4 +1,4 @@
-"""The other twin: a run's weights and first evaluation groups in; how much the loss depends on who traced them out."""
+"""The other twin: a run's weights and first evaluation groups in; how much the loss depends on the ray tracer out."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from locus.score import weight_files
 from locus.settings.config import BACKENDS, Config
 
 NUM_LAYOUTS = 200
-"""Groups of each evaluation, the first ones; all, if there are fewer."""
+"""Number of groups, the first of each evaluation; all if there are fewer."""
 
 EVALUATIONS = {"random": "eval_random", "grid": "eval_grid"}
 
 
 class OtherTwin(Result):
-    """``results/other_twin.nc`` of a run: LOCUS-DT's log posteriors of the truth, (snapshot, method), by evaluation.
+    """``results/other_twin.nc`` of a run: LOCUS-DT's log posterior of the truth, (snapshot, method), per evaluation.
 
-    ``method`` names the twin that traced candidates and transmitters; weights, rooms and noise are the same.
+    ``method`` names the twin that traced candidates and transmitters; weights, rooms and noise do not differ.
     """
 
     stem = "other_twin"
@@ -38,20 +38,20 @@ class OtherTwin(Result):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """LOCUS-DT's weights, and the rows with the run's own twin."""
+        """Weights of LOCUS-DT, and the rows with the run's own twin."""
         return (Weights(self.run, "locus_dt"), *(Rows(self.run, split) for split in EVALUATIONS.values()))
 
     def recipe(self) -> dict[str, Any]:
-        """All that the file depends on."""
+        """Everything that the file depends on."""
         rows = {split: Rows(self.run, split, ("locus_dt",)).recipe() for split in EVALUATIONS.values()}
         return {"rows": rows, "num_layouts": self._count}
 
     def seconds(self, num_workers: int) -> float:
-        """About how long it takes on so many workers."""
+        """Estimated time [s] on ``num_workers`` workers."""
         return 30.0 / num_workers
 
     def make(self, workers: Workers = here) -> None:
-        """Evaluate the first groups with the other twin, beside the run's own rows."""
+        """Evaluate the first groups with the other twin, and store the results beside the run's own rows."""
         own, other = self.twins
         scorers = {"locus_dt": weight_files.load_method(Weights(self.run, "locus_dt").path)[0]}
         parts = {}
@@ -69,7 +69,7 @@ class OtherTwin(Result):
         self.save(data)
 
     def difference(self, name: str) -> xr.Dataset:
-        """Loss with the other twin less that with the run's own, on the same snapshots of an evaluation, [nat]."""
+        """Loss with the other twin minus that with the run's own [nat], paired over the snapshots of an evaluation."""
         rows = self.open()[[name]].rename({name: "log_posterior"})
         own, other = self.twins
         return metrics.paired(rows, other, own, np.random.default_rng(0))

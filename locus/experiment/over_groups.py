@@ -1,4 +1,4 @@
-"""Group tasks: a function of one group in; what it gives for many groups, computed by workers, out."""
+"""Group tasks: a function of one group in; its results for many groups, computed on workers, out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from distributed import Client
 from locus.experiment import cluster
 from locus.settings.config import Config
 
-_SPAN = 5  # groups that a worker computes at a time
+_SPAN = 5  # groups per task
 
 Compute = Callable[..., xr.Dataset]
 
@@ -25,9 +25,10 @@ def over_groups(
     progress: Callable[[int], Any] = lambda _: None,
     **arguments: Any,
 ) -> xr.Dataset:
-    """Join ``compute(config, index, **arguments)`` of all groups along ``snapshot``, here if there is no client.
+    """Compute ``compute(config, index, **arguments)`` for all groups and concatenate the results along ``snapshot``.
 
-    ``progress`` hears how many groups are done since it last heard.
+    Without a client, this process computes. ``progress`` is called with the number of groups finished since its last
+    call.
     """
     spans = [range(first, min(first + _SPAN, groups.stop)) for first in range(groups.start, groups.stop, _SPAN)]
     work = functools.partial(_task, compute=compute, config=config.to_dict(), arguments=arguments)
@@ -44,7 +45,7 @@ def _task(span: range, **arguments: Any) -> tuple[Compute, tuple[Any, ...]]:
 
 
 def _compute_span(span: range, compute: Compute, config: dict[str, Any], arguments: dict[str, Any]) -> xr.Dataset:
-    """What a worker does."""
+    """Results of consecutive groups, concatenated; runs on a worker."""
     cluster.use_one_thread()
     settings = Config.from_dict(config)
     return xr.concat([compute(settings, index, **arguments) for index in span], "snapshot")

@@ -1,4 +1,4 @@
-"""The report of a run: steps in; what was made from what, when, on what and in what time, in report.json, out."""
+"""The report of a run: steps in; report.json with inputs, outputs, time, versions and machine of each step out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from locus.settings.units import duration
 
 
 def read(run: Run) -> dict[str, Any]:
-    """The run's report: without steps, if none was written or it was damaged."""
+    """Read the report of a run; it has no steps if report.json is missing or damaged."""
     try:
         report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -27,9 +27,9 @@ def read(run: Run) -> dict[str, Any]:
 
 
 def note(run: Run, made: Artifact, seconds: float, kept: Iterable[Artifact] = ()) -> None:
-    """Write down a step that was made just now, and those that were kept because they are fresh.
+    """Add a step that was just made, and mark the steps in ``kept`` as fresh.
 
-    A kept step that no command noted enters without a time; a kept store, which need not be there, does not.
+    A kept step that is not in the report yet is added without a time, unless it is a store, which may not exist.
     """
     report = read(run)
     report["steps"][made.name] = _entry(run, made, round(seconds, 1))
@@ -43,7 +43,7 @@ def note(run: Run, made: Artifact, seconds: float, kept: Iterable[Artifact] = ()
 
 
 def machine() -> dict[str, Any]:
-    """What a reader needs to judge times by; no host name."""
+    """Machine that the times refer to, without its host name."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {"cores": os.cpu_count(), "memory_gib": round(memory, 1), "system": os.uname().sysname}
 
@@ -62,7 +62,7 @@ def _entry(run: Run, step: Artifact, seconds: float | None) -> dict[str, Any]:
 
 
 def plan(run: Run, due: Iterable[Artifact], num_workers: int | None = None) -> tuple[dict[str, str], str]:
-    """How long each step that is due may take and how much disk: a line for each, by name, and words for all."""
+    """Estimated time and disk space of the steps that are due: one line per step, by name, and a line for the total."""
     workers = num_workers or os.cpu_count() or 1
     before = read(run)["steps"]
     lines, total, disk = {}, 0.0, 0

@@ -1,7 +1,7 @@
-"""Rows: trained methods, limits and held-out groups in; one row a snapshot, in one file a method and evaluation, out.
+"""Rows: trained methods, limits and held-out groups in; one row per snapshot, one file per method and evaluation, out.
 
-Group by group: trace, observe, estimate, score with every method that is due, measure. Blocks of groups are finished
-units that are never computed twice; no store of candidates is needed.
+Each group is traced, observed, estimated, scored with every method that is due, and measured. Finished blocks of groups
+are kept and never recomputed; no candidate library is needed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from locus.settings.checksums import intact
 from locus.settings.config import Config
 
 EVALUATIONS = {"test": "test", "random": "eval_random", "grid": "eval_grid", "grid_offlist": "eval_grid"}
-"""Evaluations and the split that each one uses. Off the list, the transmitter is anywhere in free space."""
+"""Split of each evaluation. In ``grid_offlist``, transmitters are anywhere in free space, not on candidates."""
 
-_LIMIT_SECONDS = 8e-5  # of both limits, a snapshot and candidate
+_LIMIT_SECONDS = 8e-5  # both limits, per snapshot and candidate
 
 
 def methods_of(split: str) -> tuple[str, ...]:
-    """All that is evaluated on a split: methods and limits; on ``test`` methods, and each of their encodings."""
+    """Names evaluated on a split: methods and limits; on ``test``, methods and each encoding of a baseline."""
     if split != "test":
         return (*weight_files.METHODS, *LIMITS)
     apart = [name for name in weight_files.METHODS if len(weight_files.encodings(name)) > 1]
@@ -51,7 +51,7 @@ def methods_of(split: str) -> tuple[str, ...]:
 def evaluate_group(config: Config, index: int, split: str, scorers: Mapping[str, Scorer]) -> xr.Dataset:
     """Rows (evaluation, snapshot, method) of one group, with coordinates group, stratum and snr_db.
 
-    On ``eval_grid`` for a transmitter on the list of candidates, and off it.
+    ``eval_grid`` has two evaluations: transmitters on candidates, and anywhere in free space.
     """
     on_list = Case(config, split, index)
     rows = [_measure(on_list, scorers)]
@@ -65,7 +65,7 @@ def _measure(case: Case, scorers: Mapping[str, Scorer]) -> xr.Dataset:
     """Rows (snapshot, method) of the snapshots of one group."""
     config, position = case.config, case.transmitters.position
     rng = splits.tie_rng(config, case.split, case.index, off_list=isinstance(case, OffList))
-    ties = rng.integers(2**63)  # one draw for all methods, so that equal posteriors get equal levels
+    ties = rng.integers(2**63)  # one seed for all methods, so that equal posteriors get equal levels
     area = case.layout.free_space.area
     columns = [
         metrics.measure(case.log_posterior(scorer), case.truth, area, np.random.default_rng(ties), position)
@@ -82,59 +82,59 @@ def _measure(case: Case, scorers: Mapping[str, Scorer]) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class Rows(Artifact):
-    """Rows of all groups of a split of a run: ``results/<evaluation>/<method>.nc``, made block by block."""
+    """Rows of all groups of a split: ``results/<evaluation>/<method>.nc`` of a run, computed block by block."""
 
     run: Run
     split: str
     chosen: tuple[str, ...] = ()
-    """What to evaluate, of :func:`methods_of`; all if empty."""
+    """Names from :func:`methods_of` to evaluate; all if empty."""
 
     def __post_init__(self) -> None:
         if self.split not in EVALUATIONS.values():
             raise ValueError(f"Expected 'split' in {sorted(set(EVALUATIONS.values()))}, got {self.split!r}")
         unknown = [name for name in self.chosen if name not in methods_of(self.split)]
         if unknown:
-            raise ValueError(f"Expected methods of {list(methods_of(self.split))}, got {unknown}")
+            raise ValueError(f"Expected methods in {list(methods_of(self.split))}, got {unknown}")
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """What is evaluated."""
+        """Names of the evaluated methods and limits."""
         return self.chosen or methods_of(self.split)
 
     @property
     def evaluations(self) -> list[str]:
-        """Evaluations that this split serves."""
+        """Evaluations that use this split."""
         return [name for name, split in EVALUATIONS.items() if split == self.split]
 
     @property
     def name(self) -> str:
-        """Path below the run's folder: the split, and the methods unless they are all."""
+        """Path relative to the run's folder: the split, followed by the chosen methods if not all."""
         return f"results/{'.'.join([self.split, *self.chosen])}"
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """The weights of the methods."""
+        """Weights of the methods."""
         names = dict.fromkeys(name.partition(".")[0] for name in self.methods if name not in LIMITS)
         return tuple(Weights(self.run, name) for name in names)
 
     @property
     def files(self) -> list[Path]:
-        """One a method and evaluation."""
+        """One file per evaluation and method."""
         return [self.path(evaluation, method) for evaluation in self.evaluations for method in self.methods]
 
     def path(self, evaluation: str, method: str) -> Path:
-        """File of the rows of one method."""
+        """File with the rows of one method."""
         return self.run.results / evaluation / f"{method}.nc"
 
     def recipe(self) -> dict[str, Any]:
-        """All that the rows depend on."""
+        """Everything that the rows depend on."""
         return {
             "methods": {name: self._recipe_of(name) for name in self.methods},
             "num_groups": splits.num_groups(self.run.config, self.split),
         }
 
     def _recipe_of(self, method: str) -> dict[str, Any]:
-        """All that each row of one method depends on."""
+        """Everything that a single row of one method depends on."""
         scorer = (
             {"limits": limits.RECIPE}
             if method in LIMITS
@@ -144,12 +144,12 @@ class Rows(Artifact):
         return {"estimates": estimates, **scorer, "recipes": {"metrics": metrics.RECIPE}}
 
     def _hash_of(self, method: str) -> str:
-        """Hash that the files of one method carry."""
+        """Hash stored in the files of one method."""
         count = splits.num_groups(self.run.config, self.split)
         return fingerprint({**self._recipe_of(method), "num_groups": count})
 
     def seconds(self, num_workers: int) -> float:
-        """About how long it takes on so many workers."""
+        """Estimated time [s] on ``num_workers`` workers."""
         config, split = self.run.config, self.split
         snapshots, candidates = splits.num_snapshots(config, split), splits.num_candidates(config, split)
         limit = snapshots * candidates * _LIMIT_SECONDS if set(LIMITS) & set(self._due()) else 0.0
@@ -157,11 +157,11 @@ class Rows(Artifact):
         return splits.num_groups(config, split) * group / num_workers
 
     def fresh(self) -> bool:
-        """Whether all rows are there, undamaged, and what the settings ask for now."""
+        """Whether all files exist, are undamaged, and match the current recipe."""
         return not self._due()
 
     def _due(self) -> list[str]:
-        """Methods of which a file is missing, damaged, or not what would be made now."""
+        """Methods with a file that is missing, damaged or stale."""
         return [method for method in self.methods if not self._finished(method)]
 
     def _finished(self, method: str) -> bool:
@@ -176,7 +176,7 @@ class Rows(Artifact):
         return joined.transpose("snapshot", "method")
 
     def make(self, workers: Workers = here) -> None:
-        """Evaluate the methods that are due, and join their blocks when all are there."""
+        """Evaluate the methods that are due, block by block, and join their blocks."""
         methods = self._due()
         for method in methods:
             self._cut(method)
@@ -215,7 +215,7 @@ class Rows(Artifact):
         }
 
     def _cut(self, method: str) -> None:
-        """Take blocks from files that were joined before, with fewer groups or with one of them lost since."""
+        """Split intact files of a different number of groups back into blocks, to reuse their rows."""
         paths = [self.path(name, method) for name in self.evaluations]
         if not all(intact(path) for path in paths):
             return
@@ -258,7 +258,7 @@ class Rows(Artifact):
         return self.run.results / "blocks" / self.split
 
     def _block_path(self, method: str, block: int) -> Path:
-        """File of one finished block, until all are there."""
+        """Temporary file of one finished block, removed when all are joined."""
         return self._blocks / f"{method}_{block:03d}.nc"
 
     def _block_hash(self, method: str, block: int) -> str:
@@ -271,7 +271,7 @@ class Rows(Artifact):
 
 
 def print_table(title: str, rows: xr.Dataset) -> None:
-    """Print loss, gain and ratio of every method with their intervals."""
+    """Print loss, gain and ratio of every method, loss and ratio with their intervals."""
     table = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(0))
     print(f"{title}: {int(table.num_snapshots)} snapshots, {int(table.num_groups)} layouts")
     for name in table.method.values:

@@ -1,4 +1,4 @@
-"""A run: one configuration, and the folder of all that was made with it. Only this module knows where files live."""
+"""A run: one configuration, and the folder of everything made with it. Only this module knows where files live."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def versions() -> dict[str, str]:
 
 
 def repository() -> Path:
-    """Root of the cloned repository, where ``notebooks`` and ``book`` are.
+    """Root of the cloned repository, which holds ``notebooks`` and ``book``.
 
     Raises:
         FileNotFoundError: the package was installed without its repository.
@@ -57,10 +57,10 @@ def repository() -> Path:
 
 
 def data_root() -> Path:
-    """Folder of all runs: LOCUS_DATA, or ``data`` of the repository.
+    """Folder of all runs: the environment variable LOCUS_DATA, or ``data`` of the repository.
 
     Raises:
-        FileNotFoundError: there is neither.
+        FileNotFoundError: LOCUS_DATA is not set, and there is no repository.
     """
     if "LOCUS_DATA" in os.environ:
         return Path(os.environ["LOCUS_DATA"])
@@ -77,9 +77,9 @@ class Run:
     name: str
     config: Config
     profile: str = ""
-    """Profile that it started from."""
+    """Profile that the configuration is based on."""
     root: Path | None = None
-    """Folder of all runs; :func:`data_root` if missing."""
+    """Folder of all runs; :func:`data_root` if None."""
 
     @property
     def path(self) -> Path:
@@ -102,7 +102,7 @@ class Run:
         return self.path / "results"
 
     def save(self) -> None:
-        """Write run.yml: configuration and versions."""
+        """Write profile, configuration and versions to run.yml."""
         content = {"profile": self.profile, "config": self.config.to_dict(), "versions": versions()}
         write_text(self.path / "run.yml", yaml.safe_dump(content, sort_keys=False))
 
@@ -110,14 +110,14 @@ class Run:
 def open_run(
     name: str, changes: Mapping[str, Any] | None = None, run: str | None = None, root: Path | None = None
 ) -> Run:
-    """The run of a profile, of a profile with ``changes`` (``{"section.field": value}``), or one made before.
+    """Open the run of a profile, of a profile with ``changes`` (``{"section.field": value}``), or an existing run.
 
-    A profile without changes gives a run of its name; with changes ``<profile>-<8 hex of the configuration>``; either
-    way ``run`` names it otherwise. ``root`` is the folder of all runs, :func:`data_root` if missing.
+    Without changes, the run has the name of its profile; with changes, ``<profile>-<8 hex digits of a hash>``. ``run``
+    overrides either name. ``root`` is the folder of all runs, by default :func:`data_root`.
 
     Raises:
-        ValueError: a setting is unknown, ill-typed or out of range, or the run's run.yml cannot be read.
-        FileNotFoundError: there is neither a profile nor a run of this name.
+        ValueError: a setting is unknown, of the wrong type or out of range, or the run's run.yml cannot be read.
+        FileNotFoundError: there is no profile or run of this name.
     """
     if run is not None:
         check_name(run)
@@ -147,11 +147,11 @@ def open_run(
 
 
 def check_name(run: str) -> None:
-    """Raise a ValueError unless a run may be called so: a name, not a path."""
+    """Raise a ValueError unless ``run`` is a valid name of a run, not a path."""
     if not re.fullmatch(r"[\w][\w.-]*", run):
         raise ValueError(f"Expected 'run' of letters, digits, '-', '_' and '.', got {run!r}")
 
 
 def fingerprint(recipe: Mapping[str, Any]) -> str:
-    """Short name of a recipe: equal for what holds the same numbers."""
+    """Hash of a recipe, 16 hex digits: equal recipes give equal numbers."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
-"""Sensitivities: readings of the paper in; how much L and R move when one is read otherwise, with intervals, out.
+"""Sensitivity: readings of the paper in; how much L and R change under alternative readings, with intervals, out.
 
-Every reading is trained and evaluated anew, in small runs of the profile ``sensitivity`` with three seeds each.
+Each alternative is trained and evaluated in small runs of the profile ``sensitivity``, with three seeds.
 """
 
 from __future__ import annotations
@@ -28,51 +28,51 @@ from locus.judge.bootstrap import described, means, resample, with_interval
 PROFILE = "sensitivity"
 SEEDS = (0, 1, 2)
 SHOWN = "random"
-"""Evaluation on which settings are compared; readings that are evaluations use those of the chosen settings."""
+"""Evaluation on which settings are compared. Readings without a setting compare evaluations of the chosen ones."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A choice that the paper leaves open, or makes. The first of its values is the one chosen here."""
+    """A choice that the paper leaves open or makes. The first of its values is the one used here."""
 
     name: str
     title: str
     paper: str
-    """What the paper says."""
+    """The paper's statement, in words."""
     here: str
-    """What is chosen here."""
+    """The choice made here, in words."""
     values: dict[str, Any]
     setting: str | None = None
-    """Setting that the values are of; without one they are evaluations."""
+    """Setting that takes the values; None if the values are names of evaluations."""
     stated: bool = False
-    """Whether the paper states it, so that the other values are no readings of it."""
+    """Whether the paper states its choice, so that the other values contradict it."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to read the paper, all else being as chosen."""
+    """One reading of the paper: the chosen settings with at most one changed."""
 
     reading: str
     label: str
     changes: tuple[tuple[str, Any], ...] = ()
 
     def runs(self) -> list[Run]:
-        """Its runs, one a seed."""
+        """Runs of the variant, one per seed."""
         return [open_run(PROFILE, {**dict(self.changes), "seed": seed}) for seed in SEEDS]
 
     def splits(self) -> tuple[str, ...]:
-        """Splits that it is evaluated on."""
+        """Splits to evaluate on."""
         return ("eval_random", "eval_grid") if self.reading == "chosen" else ("eval_random",)
 
 
 def readings() -> list[Reading]:
-    """All of ``readings.yml``."""
+    """Load all readings from ``readings.yml``."""
     text = (resources.files(__package__) / "readings.yml").read_text(encoding="utf-8")
     return [Reading(**one) for one in yaml.safe_load(text)]
 
 
 def variants() -> list[Variant]:
-    """The chosen reading, and then every other value of every setting."""
+    """The chosen reading, followed by one variant for each other value of each setting."""
     others = [
         Variant(reading.name, label, ((reading.setting, value),))
         for reading in readings()
@@ -83,19 +83,19 @@ def variants() -> list[Variant]:
 
 
 class Sensitivity(Result):
-    """``results/sensitivity.nc`` of a run, what :func:`compare_readings` found: a row for each other reading."""
+    """``results/sensitivity.nc`` of a run: the result of :func:`compare_readings`."""
 
     stem = "sensitivity"
 
     def recipe(self) -> dict[str, Any]:
-        """All that the file depends on."""
+        """Everything that the file depends on."""
         return {
             f"{one.reading}: {one.label}": [_rows(run, split).hash() for run in one.runs() for split in one.splits()]
             for one in variants()
         }
 
     def make(self, workers: Workers = here) -> None:
-        """Train and evaluate every variant, one worker a run; what is fresh is not made again."""
+        """Train and evaluate every variant that is not fresh, one worker per run."""
         runs = [(run, one.splits()) for one in variants() for run in one.runs()]
         due = [(run, splits) for run, splits in runs if not all(_rows(run, split).fresh() for split in splits)]
         work = functools.partial(_task, root=data_root())
@@ -108,13 +108,13 @@ class Sensitivity(Result):
 
 
 def make_run(name: str, splits: tuple[str, ...], root: Path) -> None:
-    """All that a small run needs: what a worker does. Its stores are removed when nothing needs them any more."""
+    """Train and evaluate one small run, then remove its stores; runs on a worker."""
     run = open_run(name, root=root)
     weights = Weights(run, "locus_dt")
     stores = (Library(run, "train"), Observations(run, "train"))
     if not weights.fresh():
         for store in stores:
-            if store.path.exists():  # of a run that was interrupted
+            if store.path.exists():  # left by an interrupted call
                 store.remove()
             store.build()
         weights.make()
@@ -126,12 +126,12 @@ def make_run(name: str, splits: tuple[str, ...], root: Path) -> None:
 
 
 def compare_readings() -> xr.Dataset:
-    """Loss of every other reading, and by how much it differs from the chosen one's, seeds taken together.
+    """Loss of every reading, and its difference from the chosen one, over all seeds.
 
     Returns:
         Dataset (variant): ``loss`` and ``difference`` [nat], ``ratio`` and ``ratio_difference``, each with ``_low`` and
-        ``_high``; ``difference_of_seed`` (variant, seed). The first variant is the chosen reading itself. Group g of a
-        seed is resampled together with group g of the same seed of the chosen reading.
+        ``_high``; ``difference_of_seed`` (variant, seed). The first variant is the chosen reading itself. Bootstrap
+        resamples are paired: groups of equal seed and index are drawn together.
     """
     chosen, *others = variants()
     base = _losses(chosen, SHOWN)
@@ -147,7 +147,7 @@ def compare_readings() -> xr.Dataset:
 
 
 def _losses(variant: Variant, evaluation: str) -> tuple[np.ndarray[Any, Any], int]:
-    """Mean adjusted loss of every group, (seed, group), and the number of candidates."""
+    """Mean adjusted loss (seed, group) [nat] of every group, and the number of candidates."""
     tables = [_rows(run, EVALUATIONS[evaluation]).open(evaluation) for run in variant.runs()]
     count = int(tables[0].attrs["num_candidates"])
     means_of = [(-one.log_posterior - np.log(count)).isel(method=0).groupby("group").mean().values for one in tables]

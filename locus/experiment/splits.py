@@ -1,6 +1,6 @@
-"""Splits of the experiment: how many groups each has, which twin traces it, and the random numbers of each group.
+"""Splits of the experiment: their sizes, the twin that traces each, and the random generators of each group.
 
-A group depends on (seed, split, index) alone, so that any one can be made again, in any order, on any machine.
+A group depends only on (seed, split, index), so it can be recomputed alone, in any order, on any machine.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from numpy.random import Generator
 
 from locus.settings.config import Config
 
-# Streams of random numbers. Splits with different streams share no layout; both evaluation splits share theirs.
+# Random streams. Splits with different streams share no layouts; the two evaluation splits share theirs.
 _ROOMS = {"train": 0, "test": 1, "eval_random": 2, "eval_grid": 2, "check": 3}
 _LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS = 0, 1, 2, 3
 
 SPLITS = ("train", "test", "eval_random", "eval_grid")
-"""Splits of the experiment; ``check`` is for comparing twins."""
+"""Splits of the experiment; the extra split ``check`` compares twins."""
 
 
 def check_split(split: str) -> None:
-    """Raise a ValueError unless ``split`` is one of the experiment's."""
+    """Raise a ValueError unless ``split`` is in ``SPLITS``."""
     if split not in SPLITS:
         raise ValueError(f"Expected 'split' in {list(SPLITS)}, got {split!r}")
 
@@ -45,7 +45,7 @@ def num_candidates(config: Config, split: str) -> int:
 
 
 def num_snapshots(config: Config, split: str) -> int:
-    """Number of snapshots of each group of a split."""
+    """Number of snapshots in each group of a split."""
     check_split(split)
     return config.evaluation.num_snapshots if split.startswith("eval") else config.training.num_snapshots
 
@@ -56,27 +56,27 @@ def backend(config: Config, split: str) -> str:
 
 
 def layout_rng(config: Config, split: str, index: int) -> Generator:
-    """Random numbers of the layout and the receiver pose of a group."""
+    """Generator of the layout and the receiver pose of a group."""
     return np.random.default_rng([config.seed, _ROOMS[split], index, _LAYOUT])
 
 
 def candidate_rng(config: Config, split: str, index: int) -> Generator:
-    """Random numbers of the candidates of a group."""
+    """Generator of the candidates of a group."""
     return np.random.default_rng([config.seed, _ROOMS[split], index, _CANDIDATES, split == "eval_grid"])
 
 
 def snapshot_rngs(config: Config, split: str, index: int, *, off_list: bool = False) -> list[Generator]:
-    """Random numbers of each snapshot of a group: its transmitter first, then sync offset, phase and noise."""
+    """One generator per snapshot of a group; it draws the transmitter, then sync offset, phase and noise."""
     kind = 2 if off_list else int(split == "eval_grid")
     stream = [config.seed, _ROOMS[split], index, _SNAPSHOT, kind]
     return [np.random.default_rng([*stream, snapshot]) for snapshot in range(num_snapshots(config, split))]
 
 
 def error_rng(config: Config, split: str, index: int) -> Generator:
-    """Random numbers of the errors in a wrong twin of a group."""
+    """Generator of the errors in a wrong twin of a group."""
     return np.random.default_rng([config.seed, _ROOMS[split], index, _ERRORS])
 
 
 def tie_rng(config: Config, split: str, index: int, *, off_list: bool = False) -> Generator:
-    """Random numbers that place the truth among equally probable candidates."""
+    """Generator that ranks the truth among equally probable candidates."""
     return np.random.default_rng([config.seed, SPLITS.index(split), index, int(off_list)])

@@ -1,7 +1,7 @@
 """Stores: blocks of groups computed by Dask workers in, a Zarr store that survives kills and damage out.
 
-A store is written block by block. A journal beside it notes each finished block with the checksums of its files: a
-killed build goes on where it was, and a damaged file is found and made again.
+A store is written block by block. A journal beside it records each finished block with the checksums of its files, so
+that a killed build resumes where it stopped, and a damaged file is detected and its block recomputed.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from locus.experiment.run import Run, versions
 from locus.settings.config import Config
 
 FREE_DISK = 1.2
-"""Room that must be free before a build starts, as a multiple of what the store can take at most."""
+"""Free disk space required before a build starts, as a multiple of the largest size the store can reach."""
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def block_span(config: Config, split: str, block: int) -> tuple[int, int]:
-    """First group of a block and the one after its last."""
+    """Half-open range of the groups of a block: first group, last group + 1."""
     size = config.storage.block
     return block * size, min((block + 1) * size, splits.num_groups(config, split))
 
 
 @dataclass(frozen=True)
 class Store(Artifact):
-    """One split of a run, kept as a Zarr store. Subclasses say what is in it and who computes it."""
+    """One split of a run in a Zarr store. Subclasses define its variables and the function that computes a block."""
 
     run: Run
     split: str
 
     is_store: ClassVar[bool] = True
     folder: ClassVar[str]
-    """Folder of the run that these stores are in."""
+    """Subfolder of the run."""
     command: ClassVar[str]
-    """Command that builds one, ``{split}`` in it being the split."""
+    """Command that builds the store; ``{split}`` stands for the split."""
     variables: ClassVar[dict[str, tuple[tuple[str, ...], str, dict[str, str]]]]
-    """Dimensions, type and attributes of each stored array; the first dimension is ``group``."""
+    """Dimensions, data type and attributes of each stored array; the first dimension is ``group``."""
     title: ClassVar[str]
-    """What it holds, in words, ``{split}`` in it being the split."""
+    """Short description for progress bars; ``{split}`` stands for the split."""
 
     def __post_init__(self) -> None:
         splits.check_split(self.split)
@@ -63,11 +63,11 @@ class Store(Artifact):
 
     @abstractmethod
     def work(self, block: int) -> tuple[Callable[..., Arrays], tuple[Any, ...]]:
-        """Function and arguments with which a worker computes a block."""
+        """Function, and its arguments, that a worker calls to compute a block."""
 
     @property
     def name(self) -> str:
-        """Path below the run's folder, without a suffix."""
+        """Path relative to the run's folder, without suffix."""
         return f"{self.folder}/{self.split}"
 
     @property
@@ -77,7 +77,7 @@ class Store(Artifact):
 
     @property
     def files(self) -> list[Path]:
-        """The journal, which has the checksums of all others."""
+        """The journal, which holds the checksums of all other files."""
         return [self._journal.path]
 
     @property
@@ -86,20 +86,20 @@ class Store(Artifact):
 
     @property
     def num_blocks(self) -> int:
-        """Blocks of a finished store."""
+        """Number of blocks of the finished store."""
         return -(-splits.num_groups(self.run.config, self.split) // self.run.config.storage.block)
 
     @property
     def max_bytes(self) -> int:
-        """Bytes of the store before compression."""
+        """Size of the store before compression [bytes]."""
         kinds = {name: np.dtype(kind).itemsize for name, (_, kind, _) in self.variables.items()}
         return sum(int(np.prod(self._shape(name))) * size for name, size in kinds.items())
 
     def todo(self) -> list[int]:
-        """Blocks that are not finished, or whose files were damaged since.
+        """Numbers of the blocks that are unfinished or damaged.
 
         Raises:
-            StoreError: the store was made with other settings.
+            StoreError: the store was built with other settings.
         """
         if not self.path.exists():
             return list(range(self.num_blocks))
@@ -108,43 +108,43 @@ class Store(Artifact):
         return [block for block in range(self.num_blocks) if block not in finished]
 
     def fresh(self) -> bool:
-        """Whether it is finished, undamaged, and what the settings ask for now."""
+        """Whether it is finished, undamaged, and matches the current recipe."""
         try:
             return self.path.exists() and not self.todo() and self._journal.damaged_metadata() is None
         except StoreError:
             return False
 
     def damaged(self) -> list[str]:
-        """Nothing: what is damaged is named block by block while it is built."""
+        """Always empty: :meth:`build` reports damage block by block."""
         return []
 
     def make(self, workers: Workers = here) -> None:
-        """Build it; one that was made with other settings is removed, one that another run has is copied."""
+        """Build it, or copy it from another run that has it; a store built with other settings is removed first."""
         try:
             self.todo()
         except StoreError as error:
-            print(f"{self.path.name} is made anew: {error}", flush=True)
+            print(f"Rebuilding {self.path.name}: {error}", flush=True)
             self.remove()
         if self.path.exists() or not self.adopt():
             self.build(workers)
 
     def build(self, workers: Workers = here) -> None:
-        """Compute what is missing or damaged and write it.
+        """Compute and write the missing and damaged blocks.
 
         Raises:
-            StoreError: another process builds this store, it holds something else, or the disk is too small.
+            StoreError: another process is building this store, it has other settings, or the disk is too small.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         title = self.title.format(split=self.split)
         with exclusive(self.path):
             todo = self.todo()
             for block, name in self._journal.damaged().items():
-                print(f"{title}: block {block} is damaged ({name}); it is made again", flush=True)
+                print(f"{title}: block {block} is damaged ({name}); computing it again", flush=True)
             if self.path.exists() and (broken := self._journal.damaged_metadata()):
-                print(f"{title}: {broken} is damaged; it is written again", flush=True)
+                print(f"{title}: {broken} is damaged; writing it again", flush=True)
                 self._restore_metadata()
             if not todo:
-                print(f"{title}: all {self.num_blocks} blocks are there", flush=True)
+                print(f"{title}: all {self.num_blocks} blocks are finished", flush=True)
                 return
             self._check_disk(len(todo))
             if not self.path.exists():
@@ -157,7 +157,7 @@ class Store(Artifact):
                     bar.update(self.count([block]))
 
     def remove(self) -> None:
-        """Remove the store: out of the way first, so that a kill leaves nothing that looks like one."""
+        """Remove the store. It is renamed first, so that a kill never leaves half a store under its name."""
         with exclusive(self.path):
             aside = self.path.with_name(f".{self.path.name}.old")
             shutil.rmtree(aside, ignore_errors=True)
@@ -166,13 +166,13 @@ class Store(Artifact):
             shutil.rmtree(aside)
 
     def adopt(self) -> bool:
-        """Copy the same store of another run, if there is a finished one without damage; nothing is computed twice."""
+        """Copy the same store from another run; return whether a finished, undamaged one was found."""
         for other in sorted(self.run.path.parent.glob(f"*/{self.folder}/{self.path.name}")):
             journal = Journal(other)
             if other == self.path or journal.recipe != self.hash() or len(journal.finished()) < self.num_blocks:
                 continue
             if journal.damaged() or journal.damaged_metadata():
-                print(f"{other.parents[1].name}/{self.name} is damaged, and is not copied", flush=True)
+                print(f"{other.parents[1].name}/{self.name} is damaged; not copying it", flush=True)
                 continue
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with exclusive(self.path):
@@ -184,33 +184,33 @@ class Store(Artifact):
         return False
 
     def open(self) -> xr.Dataset:
-        """The finished store, lazily.
+        """Open the finished store lazily.
 
         Raises:
-            StoreError: it is not there, not finished, damaged, or was made with other settings.
+            StoreError: the store is missing, unfinished, damaged, or was built with other settings.
         """
         command = f"`{self.command.format(split=self.split)}`"
         if not self.path.exists():
             raise StoreError(
-                f"Expected the {self.folder} of {self.split} in run {self.run.name}, got none; {command} makes it"
+                f"Expected the {self.folder} of {self.split} in run {self.run.name}, got none; {command} builds it"
             )
         self._check_recipe()
         finished = len(self._journal.finished())
         if finished < self.num_blocks:
             raise StoreError(
-                f"Expected {self.num_blocks} blocks of {self.split} {self.folder}, got {finished}; {command} goes on"
+                f"Expected {self.num_blocks} blocks of {self.split} {self.folder}, got {finished}; {command} resumes"
             )
         broken = [*self._journal.damaged().values(), *filter(None, [self._journal.damaged_metadata()])]
         if broken:
             raise StoreError(
-                f"Expected {self.path.name} of run {self.run.name} as it was written, got {broken[0]} damaged; "
-                f"{command} mends it"
+                f"Expected {self.path.name} of run {self.run.name} to match its checksums, got {broken[0]} damaged; "
+                f"{command} repairs it"
             )
         data: xr.Dataset = xr.open_zarr(self.path, consolidated=False)
         return data
 
     def count(self, blocks: Iterable[int]) -> int:
-        """Groups in these blocks."""
+        """Number of groups in these blocks."""
         spans = (block_span(self.run.config, self.split, block) for block in blocks)
         return sum(stop - start for start, stop in spans)
 
@@ -218,7 +218,7 @@ class Store(Artifact):
         return tuple(self.sizes()[dim] for dim in self.variables[name][0])
 
     def _skeleton(self) -> Path:
-        """An empty store beside the place of this one."""
+        """Create an empty store in the scratch folder and return its path."""
         scratch = self._scratch
         shutil.rmtree(scratch, ignore_errors=True)
         root = zarr.open_group(scratch, mode="w")
@@ -236,14 +236,14 @@ class Store(Artifact):
         return self.path.with_name(f".{self.path.name}")
 
     def _create(self) -> None:
-        """Lay out an empty store to the side and move it into place."""
+        """Create an empty store in the scratch folder and move it into place."""
         skeleton = self._skeleton()
         self._journal.start()
         self._journal.note_metadata(self.hash(), skeleton)
         skeleton.rename(self.path)
 
     def _restore_metadata(self) -> None:
-        """Write all ``zarr.json`` files again; they follow from the settings."""
+        """Rewrite all ``zarr.json`` files, which follow from the settings."""
         skeleton = self._skeleton()
         self._journal.note_metadata(self.hash(), skeleton)
         for file in skeleton.rglob("zarr.json"):
@@ -264,8 +264,8 @@ class Store(Artifact):
         stored = _attributes(self.path).get("recipe")
         differences = "; ".join(_differences(stored, self.recipe())) if stored else ""
         raise StoreError(
-            f"Expected {self.path.name} of run {self.run.name} as asked for, got another: "
-            f"{differences or 'its journal is missing or damaged'}. Use another run, or remove {self.path}"
+            f"Expected {self.path.name} of run {self.run.name} with the current settings, got another: "
+            f"{differences or 'its journal is missing or damaged'}; use another run, or remove {self.path}"
         )
 
     def _check_disk(self, num_blocks: int) -> None:
@@ -274,12 +274,12 @@ class Store(Artifact):
         if free < needed:
             raise StoreError(
                 f"Expected {needed / 2**30:.1f} GiB of free disk for {self.split}, got {free / 2**30:.1f}; "
-                "free some, or set LOCUS_DATA to a larger disk"
+                "free some, or set LOCUS_DATA to a folder on a larger disk"
             )
 
 
 def _attributes(path: Path) -> dict[str, Any]:
-    """Attributes of a store; none if it is damaged."""
+    """Attributes of a store; empty if they cannot be read."""
     try:
         return dict(zarr.open_group(path, mode="r").attrs)
     except (OSError, ValueError, TypeError, KeyError):
@@ -287,7 +287,7 @@ def _attributes(path: Path) -> dict[str, Any]:
 
 
 def _differences(stored: Any, asked: Any, prefix: str = "") -> Iterator[str]:
-    """Where two nested dictionaries differ, in words."""
+    """Describe where two nested dictionaries differ, one line per entry."""
     if isinstance(stored, dict) and isinstance(asked, dict):
         for key in sorted(stored.keys() | asked.keys()):
             yield from _differences(stored.get(key), asked.get(key), f"{prefix}.{key}" if prefix else key)

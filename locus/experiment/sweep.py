@@ -1,4 +1,4 @@
-"""Sweeps: settings to vary in; one run for each combination, a table and a figure of R against them out."""
+"""Sweeps: settings and their values in; one run per combination, and a table and a figure of R, out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from locus.score.weight_files import check_method
 
 
 def combinations(profile: str, changes: Mapping[str, Any], over: Mapping[str, Sequence[Any]]) -> dict[str, Run]:
-    """A run for each combination of the swept settings, by name; ill settings fail here, before any work.
+    """One run per combination of the swept settings, by name. Invalid settings fail here, before any work.
 
     Raises:
         ValueError: nothing is swept, a setting has no value, or one is unknown or out of range.
@@ -42,12 +42,12 @@ def sweep(
     num_workers: int | None = None,
     scheduler: str | None = None,
 ) -> pd.DataFrame:
-    """Train and evaluate one method for every combination, one worker each; what is fresh is not made again.
+    """Train and evaluate one method for every combination that is not fresh, one worker per run.
 
-    Stores come first, with all workers; those that several runs share are made once. Workers must see the data folder.
+    Stores are built first, by all workers; runs share them where possible. Workers need access to the data folder.
 
     Returns:
-        One row a combination: the swept settings, L and R with their 95 % intervals, and the run's name.
+        One row per combination: the swept settings, L and R with their 95 % intervals, and the name of the run.
     """
     check_method(method)
     if evaluation not in EVALUATIONS:
@@ -65,30 +65,30 @@ def sweep(
         work = cluster.each(client, lambda name: (train_and_evaluate, (name, *arguments)), [run.name for run in due])
         failures = []
         for number, (name, failure) in enumerate(work, 1):
-            print(f"[{number}/{len(due)}] {name} {f'failed: {failure}' if failure else 'is done'}", flush=True)
+            print(f"[{number}/{len(due)}] {name} {f'failed: {failure}' if failure else 'finished'}", flush=True)
             failures += [name] if failure else []
     if failures:
         raise RuntimeError(
-            f"{len(failures)} of {len(due)} runs failed: {failures}; mend and call again, the others stay"
+            f"{len(failures)} of {len(due)} runs failed: {failures}; fix the cause and repeat, finished runs are kept"
         )
     return pd.DataFrame([_row(run, over, method, evaluation) for run in runs.values()])
 
 
 def train_and_evaluate(name: str, method: str, evaluation: str, root: Path) -> str:
-    """All that a run of a sweep needs after its stores: what a worker does. Returns what went wrong, or nothing."""
+    """Train and evaluate one run whose stores exist; runs on a worker. Returns the error, or an empty string."""
     try:
         run = open_run(name, root=root)
         weights, rows = Weights(run, method), _rows(run, method, evaluation)
         if not weights.fresh():
             weights.make()
         rows.make()
-    except Exception as error:  # a night's other runs must not fall with this one
+    except Exception as error:  # one failed run must not stop the others
         return f"{type(error).__name__}: {error}"
     return ""
 
 
 def write(table: pd.DataFrame, over: Mapping[str, Sequence[Any]]) -> tuple[Path, Path]:
-    """Write the table as CSV and the figure as PNG into ``sweeps`` of the data folder; returns both files."""
+    """Write the table as CSV and the figure as PNG into ``sweeps`` of the data folder, and return both paths."""
     from locus.draw import sweep_figure
 
     folder = data_root() / "sweeps"

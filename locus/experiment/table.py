@@ -1,4 +1,4 @@
-"""The table of results: rows of every evaluation of a run in; L, G and R of every method with intervals out."""
+"""The table of results: rows of all evaluations of a run in; L, G and R of every method with intervals out."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from locus.judge import metrics
 from locus.score import weight_files
 
 SCORER_TITLES = {**weight_files.METHOD_TITLES, "phase_blind": "phase-blind receiver", "bayes": "Bayes limit"}
-"""Names to show, in the table's order."""
+"""Display names of methods and limits, in the order of the table."""
 
 EVALUATION_TITLES = {"grid": "Eval Grid", "random": "Eval Random", "grid_offlist": "Eval Grid, off the list"}
-"""The same for evaluations, the paper's two first."""
+"""Display names of evaluations, the paper's two first."""
 
 
 class Table(Result):
     """``results/table.nc`` of a run: (method, evaluation).
 
-    ``loss`` [nat], ``gain`` and ``ratio``, each with ``_low`` and ``_high``; on ``evaluation`` alone ``num_snapshots``,
-    ``num_groups`` and ``num_candidates``.
+    Variables ``loss`` [nat], ``gain`` and ``ratio``, each with ``_low`` and ``_high``; and ``num_snapshots``,
+    ``num_groups`` and ``num_candidates`` (evaluation).
     """
 
     stem = "table"
@@ -31,14 +31,14 @@ class Table(Result):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """The rows of its evaluations."""
+        """Rows of all evaluations in the table."""
         return tuple(Rows(self.run, split) for split in dict.fromkeys(map(EVALUATIONS.__getitem__, self.evaluations)))
 
     def recipe(self) -> dict[str, Any]:
-        """All that the table depends on."""
+        """Everything that the table depends on."""
         return {"rows": {need.name: need.hash() for need in self.needs}, "recipes": {"metrics": metrics.RECIPE}}
 
-    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it needs none
+    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - no workers needed
         """Summarise the rows."""
         columns = [_summary(Rows(self.run, EVALUATIONS[name]).open(name)) for name in self.evaluations]
         dim = xr.DataArray(list(self.evaluations), dims="evaluation", name="evaluation")
@@ -47,7 +47,7 @@ class Table(Result):
 
 
 def _summary(rows: xr.Dataset) -> xr.Dataset:
-    """L, G and R of one evaluation; resamples always the same, so that the table is."""
+    """L, G and R of one evaluation; the bootstrap seed is fixed, so that the table is reproducible."""
     num_candidates = int(rows.attrs["num_candidates"])
     found = metrics.summary(rows.sel({"method": list(SCORER_TITLES)}), num_candidates, np.random.default_rng(0))
     attributes = {"units": "1", "long_name": "number of candidates"}

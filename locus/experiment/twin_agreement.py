@@ -1,4 +1,4 @@
-"""Two twins' paths of the same candidates in, what one of them misses, adds or gets wrong out."""
+"""Agreement of twins: paths of the same candidates from two twins in; missing and extra paths, and errors, out."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from locus.twin import Twin, make_twin
 from locus.twin.rays import corner_distance, ray_points, shortest_segment
 
 CORNER = 0.01
-"""Paths that pass closer to a corner [m] are where both twins round; they are counted apart."""
+"""Paths closer to a corner than this [m] depend on rounding in both twins; they are counted separately."""
 SHORT = 0.05
-"""Segments shorter than this [m] lose accuracy in Sionna's single precision; they are counted apart."""
+"""Paths with a segment shorter than this [m] are inaccurate in Sionna's single precision; counted separately."""
 
-# Two entries are one path if they have the same bounces and are this close: ten times the error allowed to a twin.
+# Two entries are the same path if they have equal orders and are this close: ten times the error allowed to a twin.
 _SAME_ANGLE = 1e-2
 _SAME_DELAY = 1e-10
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Agreement of a twin with the exact one; arrays have one entry a matched path."""
+    """Agreement of a twin with the exact one; arrays have one entry per matched path."""
 
     num_paths: int
-    """Paths of the exact twin."""
+    """Number of paths of the exact twin."""
     missing: int
     extra: int
     missing_at_corner: int
@@ -45,7 +45,7 @@ class Comparison:
     phase_error: NDArray[np.float64]
     """[rad], carrier phase included."""
     short: NDArray[np.bool_]
-    """Path has a segment shorter than 5 cm."""
+    """Whether the path has a segment shorter than 5 cm."""
 
     def __add__(self, other: Comparison) -> Comparison:
         def join(mine: Any, theirs: Any) -> Any:
@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def missing_share(self) -> float:
-        """Share of paths, away from corners, that the twin did not find."""
+        """Paths away from corners that the twin did not find, as a share of all paths."""
         return self.missing / self.num_paths
 
     @property
@@ -64,7 +64,7 @@ class Comparison:
         return (self.missing_at_corner + self.extra_at_corner) / self.num_paths
 
     def summary(self) -> str:
-        """A few lines for people."""
+        """Readable summary, one line per quantity."""
         long = self.gain_error_db[~self.short]
         corner = self.missing_at_corner + self.extra_at_corner
         lines = [
@@ -88,7 +88,10 @@ class Comparison:
 def compare_paths(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Comparison:
     """Compare two twins on the same candidates, path by path.
 
-    Trace both with a ``max_paths`` that none exceeds: a cut list hides what lies below the cut.
+    Trace both with a ``max_paths`` that no candidate reaches, so that no list of paths is truncated.
+
+    Raises:
+        ValueError: a candidate has ``max_paths`` paths.
     """
     a, b = ({name: data[name].values for name in ("aoa", "delay", "gain", "order", "valid")} for data in (found, exact))
     for data in (a, b):
@@ -100,7 +103,7 @@ def compare_paths(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Compa
     same = (angle < _SAME_ANGLE) & (delay < _SAME_DELAY) & (a["order"][:, :, None] == b["order"][:, None, :])
     cost[~(same & a["valid"][:, :, None] & b["valid"][:, None, :])] = np.inf
 
-    # A pair matches where each is the other's best partner.
+    # Two paths match if each is the closest to the other.
     best_b, best_a = cost.argmin(axis=2), cost.argmin(axis=1)
     mutual = np.take_along_axis(best_a, best_b, axis=1) == np.arange(cost.shape[1])
     mutual &= np.isfinite(cost.min(axis=2))
@@ -112,7 +115,7 @@ def compare_paths(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Compa
 
     points_b = ray_points(layout, exact)
     missing_corner = missing & (corner_distance(layout, points_b) < CORNER)
-    # A ray drawn from a single-precision angle, and one aimed at the candidate: at a corner either may go astray.
+    # Rays along the angle in single precision, and rays aimed at the candidate: near a corner, either may miss it.
     drawn, aimed = (corner_distance(layout, ray_points(layout, found, aimed=aim)) for aim in (False, True))
     extra_corner = extra & (np.minimum(drawn, aimed) < CORNER)
     ratio = a["gain"][row, i] / b["gain"][row, j]
@@ -131,9 +134,9 @@ def compare_paths(layout: Layout, found: xr.Dataset, exact: xr.Dataset) -> Compa
 
 
 def time_group(twin: Twin, config: Config) -> tuple[float, float]:
-    """Seconds that ``twin`` takes for one random room, and the share of paths [%] that it misses there.
+    """Time [s] that ``twin`` takes for one random room, and the share of paths [%] that it misses there.
 
-    Another room is traced before: the first one compiles.
+    Another room is traced first, so that compilation is not timed.
     """
     _ = Case(config, "check", 0, twin).paths
     case = Case(config, "check", 1, twin)
@@ -146,7 +149,7 @@ def time_group(twin: Twin, config: Config) -> tuple[float, float]:
 
 
 def compare_on_random_rooms(config: Config) -> Comparison:
-    """Sionna against the exact twin, on as many random rooms and candidates as ``config.twin_check`` says."""
+    """Compare Sionna with the exact twin on the random rooms and candidates of ``config.twin_check``."""
     options = replace(config.twin, max_paths=max(64, config.twin.max_paths))
     sionna, exact = (make_twin(name, config.radio, options) for name in ("sionna", "image"))
     total = None

@@ -1,4 +1,4 @@
-"""Weights of a run: its observations in, a trained network of each method in the run's folder out."""
+"""Weights of a run: its libraries and observations in, a trained network per method out."""
 
 from __future__ import annotations
 
@@ -21,51 +21,51 @@ from locus.settings.checks import plain
 from locus.settings.checksums import intact
 from locus.settings.device import device
 
-_TRAIN_SECONDS = 3e-4  # a layout, epoch and encoding, on the machine of benchmarks/results.json
+_TRAIN_SECONDS = 3e-4  # per layout, epoch and encoding, on the machine of benchmarks/results.json
 _SETTINGS = ("num_negatives", "batch", "num_epochs", "patience", "weight_decay", "validation_share")
 
 
 @dataclass(frozen=True)
 class Weights(Artifact):
-    """The trained network of one method of a run."""
+    """Trained network of one method."""
 
     run: Run
     method: str
     robust: bool = False
-    """Whether it was trained with the errors of a wrong twin, for LOCUS-DT alone."""
+    """Whether it is trained with twins that have errors; only for LOCUS-DT."""
 
     def __post_init__(self) -> None:
         weight_files.check_method(self.method)
         if self.robust and self.method != "locus_dt":
-            raise ValueError(f"Expected 'robust' of 'locus_dt' alone, got {self.method!r}")
+            raise ValueError(f"Expected 'robust' only with method 'locus_dt', got {self.method!r}")
 
     @property
     def name(self) -> str:
-        """Path below the run's folder, without a suffix."""
+        """Path relative to the run's folder, without suffix."""
         return f"models/{self.method}{'.robust' if self.robust else ''}"
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """Candidates and observations of the training rooms."""
+        """Candidate library and observations of the training rooms."""
         return (self.library, Observations(self.run, "train"))
 
     @property
     def path(self) -> Path:
-        """File of the weights; of a baseline, those of its stronger encoding."""
+        """File of the weights; for a baseline, those of the encoding with the lower validation loss."""
         return self.path_of(None)
 
     def path_of(self, encoding: str | None) -> Path:
-        """File of the weights of one encoding."""
+        """File of the weights of one encoding; of the method itself if None."""
         parts = [self.method, *(["robust"] if self.robust else []), *([encoding] if encoding else [])]
         return self.run.models / f"{'.'.join(parts)}.safetensors"
 
     @property
     def encodings(self) -> tuple[str, ...]:
-        """Encodings that are trained; the one of lower validation loss is the method's."""
+        """Encodings to train; the method uses the one with the lowest validation loss."""
         return weight_files.encodings(self.method)
 
     def recipe(self) -> dict[str, Any]:
-        """All that the weights depend on."""
+        """Everything that the weights depend on."""
         config = self.run.config
         numbers = {"features": features.RECIPE, "score": method.RECIPE, "train": train.RECIPE}
         if self.method != "locus_dt":
@@ -84,33 +84,33 @@ class Weights(Artifact):
 
     @property
     def library(self) -> Library:
-        """Candidates that it is trained on."""
+        """Candidate library of the training rooms."""
         return WrongLibrary(self.run, "train") if self.robust else Library(self.run, "train")
 
     def fresh(self) -> bool:
-        """Whether the weights are there, in every encoding, and are what the settings ask for now."""
+        """Whether the weights of every encoding exist, are undamaged, and match the current recipe."""
         return all(self._trained(path) is not None for path in self.files)
 
     @property
     def files(self) -> list[Path]:
-        """All files of the method: its own, and one for each encoding if there are several."""
+        """File of the method, and one per encoding if there are several."""
         apart = self.encodings if len(self.encodings) > 1 else ()
         return [self.path, *(self.path_of(encoding) for encoding in apart)]
 
     def _trained(self, path: Path) -> dict[str, Any] | None:
-        """Header of a file of weights that is undamaged, and what the settings ask for now."""
+        """Header of a weights file; None if the file is missing, damaged or stale."""
         if not intact(path):
             return None
         header = weight_files.read_tensors(path)[1]
         return header if header.get("hash") == self.hash() else None
 
     def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - it trains in this process
-        """About how long it takes."""
+        """Estimated time [s]."""
         training = self.run.config.training
         return training.num_layouts * training.num_epochs * _TRAIN_SECONDS * len(self.encodings)
 
     def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it trains in this process
-        """Train on the run's observations, or go on with a training that was interrupted."""
+        """Train on the run's observations, resuming an interrupted training."""
         losses = {}
         for encoding in self.encodings:
             if self._trained(self.path_of(encoding)) is None:
@@ -165,7 +165,7 @@ class Weights(Artifact):
 
 
 def trained(run: Run) -> dict[str, Method]:
-    """All trained methods of a run."""
+    """Load all trained methods of a run, by name."""
     return {name: weight_files.load_method(Weights(run, name).path)[0] for name in weight_files.METHODS}
 
 
@@ -174,20 +174,20 @@ def _states(seed: tuple[int, ...]) -> list[int]:
 
 
 def load_scorer(name: str, method: str = "locus_dt") -> Method:
-    """Trained weights of a run, or of a file.
+    """Load a trained method from a run or a file.
 
     Args:
-        name: a run, like ``"quick"``, or a path that ends in ``.safetensors``.
-        method: of a run, which method; a baseline's encoding may follow a dot, like ``"gmm_cart.plain"``.
+        name: name of a run, like ``"quick"``, or a path that ends in ``.safetensors``.
+        method: method of the run, optionally with the encoding of a baseline, like ``"gmm_cart.plain"``.
 
     Raises:
-        FileNotFoundError: there are no such weights; the message names the command that makes them.
+        FileNotFoundError: there are no such weights; the message names the command that trains them.
     """
     return load_method(find_weights(name, method))[0]
 
 
 def find_weights(name: str, method: str = "locus_dt") -> Path:
-    """File of the weights that :func:`load_scorer` would load; an installed copy of locus brings the paper's."""
+    """File that :func:`load_scorer` loads; an installed copy of locus includes the weights of the paper's run."""
     if name.endswith(".safetensors"):
         path, remedy = Path(name), "`locus train` makes one in the folder of a run"
     else:

@@ -1,8 +1,8 @@
-"""The witness: a few groups of every split as a run computed them, so that a later change of numbers is noticed.
+"""The witness: a few groups of every split, stored stage by stage to detect later changes of the computed numbers.
 
-RECIPE numbers say what is fresh; they are only as honest as those who raise them. The witness exposes a forgotten one.
-Every stage is computed again from the *stored* output of the stage before it, so that only a stage that changed itself
-differs, and each is allowed just the rounding of its own arithmetic. What passes on one processor passes on all.
+Freshness relies on people raising RECIPE numbers; the witness shows when one was forgotten. Each stage is recomputed
+from the *stored* output of the stage before it, so that only the stage whose code changed differs. The tolerance of a
+stage covers the rounding of its own arithmetic, so that the comparison passes on every processor.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from locus.experiment.witness_stages import STAGES, Given
 from locus.score import weight_files
 
 FORMAT = 2
-"""Raised when other variables are kept."""
+"""Raised when the stored variables change."""
 NUM_GROUPS = 4
+"""Groups stored per split, if it has as many."""
 
 
 class Witness(Result):
@@ -30,23 +31,23 @@ class Witness(Result):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """The weights of all methods."""
+        """Weights of all methods."""
         return tuple(Weights(self.run, method) for method in weight_files.METHODS)
 
     def recipe(self) -> dict[str, Any]:
-        """All that the witness depends on."""
+        """Everything that the witness depends on."""
         return {
             "estimates": {split: ingredients.of_estimates(self.run.config, split) for split in splits.SPLITS},
             "weights": {need.name: need.hash() for need in self.needs},
             "format": FORMAT,
         }
 
-    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - it needs none
-        """About how long it takes."""
+    def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - no workers needed
+        """Estimated time [s]."""
         return 20.0
 
-    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it needs none
-        """Compute and store; what was stored before is compared first, as it may show a forgotten RECIPE."""
+    def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - no workers needed
+        """Compute and store all stages; a fresh witness is compared first, to reveal a forgotten RECIPE."""
         if self.fresh():
             print("\n".join(self.differences()), flush=True)
         scorers = trained(self.run)
@@ -59,13 +60,13 @@ class Witness(Result):
                     group = group.merge(stage.compute(Given(self.run.config, split, index, group, scorers)))
                 made.append(group)
             together = xr.concat(made, "group")
-            # Lengths differ between splits, and so do the dimensions' names
+            # Prefix dimensions by the split, as their lengths differ between splits
             apart = together.rename({dim: f"{split}.{dim}" for dim in together.dims})
             parts |= {f"{split}.{name}": apart[name] for name in apart.data_vars}
         self.save(xr.Dataset(parts), [name for name, values in parts.items() if values.dtype == np.float64])
 
     def differences(self) -> list[str]:
-        """Stages that no longer compute what is stored, in words; the first one names the module to look at."""
+        """One line per stage that no longer reproduces its stored output, first stage first."""
         stored, scorers = self.open(), trained(self.run)
         found: dict[str, str] = {}
         for split, count in self._groups().items():
@@ -81,7 +82,9 @@ class Witness(Result):
                     if different:
                         found.setdefault(module, f"{different} of {split}")
         return [
-            f"{module} moved: {found[module]}; raise its RECIPE and run again" for module in STAGES if module in found
+            f"{module} no longer reproduces {found[module]}; raise its RECIPE and run again"
+            for module in STAGES
+            if module in found
         ]
 
     def _groups(self) -> dict[str, int]:

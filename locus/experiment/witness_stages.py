@@ -1,6 +1,6 @@
-"""Stages of the witness: what the stages before have left in, the output of one stage and what of it differs out.
+"""Stages of the witness: stored outputs of earlier stages in; the output of a stage, and where it differs, out.
 
-Each is allowed the rounding of its own arithmetic, and no more.
+The tolerance of each stage covers the rounding of its own arithmetic, and no more.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from locus.twin.antenna import array_response
 from locus.twin.base import snr_db
 
 NUM_CANDIDATES = 50
-"""Candidates of each group whose paths are kept, true ones first; all are traced, as the truth is drawn among all."""
+"""Candidates per group whose paths are stored, true ones first; all are traced, as the truth is drawn from all."""
 NUM_SNAPSHOTS = 2
-"""Snapshots of each group whose samples are kept."""
+"""Snapshots per group whose samples are stored."""
 
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53
 """Rounding error of one operation, relative to its result."""
 ROUNDINGS = 4
-"""How many times the error of one rounding a result may be off: a few operations in a row, each as bad as it can be."""
+"""Allowed error in units of one rounding error: a few operations in a row, each with the worst rounding."""
 CORNER_SHARE = 1e-3
-"""Paths that may come or go: a path that grazes a corner within the rounding error is there or not by chance."""
+"""Share of paths that may appear or vanish: whether a path that grazes a corner exists depends on rounding."""
 
 
 class Given(NamedTuple):
-    """What a stage starts from: the settings, the group's place, and what the stages before it have left."""
+    """Input of a stage: settings, split and number of the group, outputs of earlier stages, and trained methods."""
 
     config: Config
     split: str
@@ -64,7 +64,7 @@ def _layout(given: Given) -> xr.Dataset:
 
 
 def _layout_differs(given: Given, now: xr.Dataset) -> str | None:
-    """Coordinates are sums of a few doubles."""
+    """Tolerance: coordinates are sums of a few numbers in double precision."""
     if not np.array_equal(given.stored.polygon, now.polygon):
         return "the number of walls"
     return _beyond(given.stored, now, {name: ROUNDINGS * DOUBLE * _reach(given) for name in now if name != "polygon"})
@@ -98,11 +98,11 @@ def _twin(given: Given) -> xr.Dataset:
 
 
 def _twin_differs(given: Given, now: xr.Dataset) -> str | None:
-    """Each stored path has its like, and each path its stored one, whatever their order: equally strong ones may swap.
+    """Every stored path must match a computed one and vice versa, in any order: equally strong paths may swap.
 
-    Lengths carry the rounding of the coordinates that they are computed from, single in Sionna and double in the image
-    twin. A length that is off by a wavelength turns the gain once round; the slab turns what it reflects by the phase
-    of its own thickness; and an angle is off by the same length seen from the nearest wall.
+    Path lengths carry the rounding of the coordinates, in single precision for Sionna and double for the image twin.
+    A length error of one wavelength rotates the gain by one turn; reflection from a slab adds the rounded phase of its
+    thickness. The angle error is the length error seen from the distance of the nearest wall.
     """
     config, stored = given.config, given.stored
     unit = SINGLE if splits.backend(config, given.split) == "sionna" else DOUBLE
@@ -146,7 +146,7 @@ def _observation(given: Given) -> xr.Dataset:
 
 
 def _observation_differs(given: Given, now: xr.Dataset) -> str | None:
-    """Samples are sums over the pilot of phases of up to a whole sync window, in double; they are stored in single."""
+    """Tolerance: samples sum phases of up to a whole sync window, in double precision, and are stored in single."""
     if not np.array_equal(given.stored.truth, now.truth):
         return "'truth'"
     radio = given.config.radio
@@ -172,11 +172,11 @@ def _estimator(given: Given) -> xr.Dataset:
 
 
 def _estimator_differs(given: Given, now: xr.Dataset) -> str | None:
-    """Both fits explain the samples alike.
+    """Both fits must explain the samples equally well.
 
     A fit stops when a step lowers its misfit by less than ``CONVERGED`` noise variances. Near a minimum the misfit
-    grows as the square of the distance between two fitted channels, so that this distance is compared, not angles:
-    those of unresolved paths are loose. A thousand such steps may be missing where convergence is slow.
+    grows with the squared distance between the fitted channels, so that this distance is compared rather than angles,
+    which are ill-determined for unresolved paths. Where convergence is slow, the fits may be a thousand steps apart.
     """
     channels = [_channel(data, given.config.radio) for data in (given.stored, now)]
     energy = (np.abs(channels[0]) ** 2).sum(axis=(1, 2))
@@ -204,7 +204,7 @@ def _score(given: Given) -> xr.Dataset:
 
 
 def _score_differs(given: Given, now: xr.Dataset) -> str | None:
-    """Scores pass through layers whose sums have up to ``HIDDEN[0]`` terms, in single precision."""
+    """Tolerance: the layers sum up to ``HIDDEN[0]`` terms, in single precision."""
     largest = np.abs(given.stored.score.values).max(axis=(1, 2), keepdims=True)
     return _beyond(given.stored, now, {"score": ROUNDINGS * HIDDEN[0] * SINGLE * largest})
 
@@ -213,9 +213,9 @@ class Stage(NamedTuple):
     """One stage of the computation."""
 
     compute: Callable[[Given], xr.Dataset]
-    """Its output, from what the stages before it have left."""
+    """Computes its output from the outputs of earlier stages."""
     differs: Callable[[Given, xr.Dataset], str | None]
-    """What of its output is not the stored one, in words."""
+    """Describes what differs from the stored output; None if nothing does."""
 
 
 STAGES = {
@@ -225,11 +225,11 @@ STAGES = {
     "estimator": Stage(_estimator, _estimator_differs),
     "features, score or baselines": Stage(_score, _score_differs),
 }
-"""By the modules that compute them, in the order of computation."""
+"""Stages in the order of computation, by the modules that compute them."""
 
 
 def _beyond(stored: xr.Dataset, now: xr.Dataset, allowed: dict[Any, Any]) -> str | None:
-    """Name of the first variable that is further off than allowed; NaN is like NaN."""
+    """Name of the first variable that differs by more than allowed; NaN equals NaN."""
     for name, tolerance in allowed.items():
         before, after = (data[name].values.astype(float) for data in (stored, now))
         if before.shape != after.shape or (np.isnan(before) != np.isnan(after)).any():
@@ -240,7 +240,7 @@ def _beyond(stored: xr.Dataset, now: xr.Dataset, allowed: dict[Any, Any]) -> str
 
 
 def _reach(given: Given) -> float:
-    """Distance [m] of the farthest mirror image of a point in the room: a path's coordinates are no larger."""
+    """Distance [m] to the farthest mirror image of a point in the room, an upper bound of all coordinates."""
     return (2 * given.config.twin.max_depth + 1) * given.config.room.size
 
 
@@ -249,7 +249,7 @@ def _rngs(given: Given) -> list[np.random.Generator]:
 
 
 def _stored_paths(given: Given) -> xr.Dataset:
-    """Stored paths as a twin gives them, (candidate, path)."""
+    """Stored paths (candidate, path) in the form that a twin returns."""
     stored, dims = given.stored, ("candidate", "path")
     order = stored.order.values
     x, y, heading = stored.pose.values
@@ -275,7 +275,7 @@ def _stored_paths(given: Given) -> xr.Dataset:
 
 
 def _channel(data: xr.Dataset, radio: Radio) -> NDArray[np.complex128]:
-    """Channel of the estimated paths in units of the noise, eq. (20): (snapshot, subcarrier, antenna)."""
+    """Channel (snapshot, subcarrier, antenna) of the estimated paths, eq. (20), in units of the noise amplitude."""
     gain = np.where(data.observed_valid, _complex(data.observed_gain), 0)
     gain = gain * np.sqrt(radio.tx_power / radio.noise_power)
     turns = data.observed_delay.values[..., np.newaxis] / radio.period * np.arange(radio.num_subcarriers)
@@ -285,7 +285,7 @@ def _channel(data: xr.Dataset, radio: Radio) -> NDArray[np.complex128]:
 
 
 def _parts(values: NDArray[np.complexfloating]) -> NDArray[np.floating]:
-    """Real and imaginary part, (part, ...): netCDF has no complex numbers."""
+    """Real and imaginary parts (part, ...), as netCDF has no complex numbers."""
     return np.stack([values.real, values.imag])
 
 

@@ -1,7 +1,7 @@
-"""Robustness: a run's networks and twins that are wrong in; what each error costs out.
+"""Robustness: a run's networks and twins with errors in; the loss that each error causes out.
 
-The receiver hears transmitters of the true room; candidates are traced in a room, or for a pose, that is a little off.
-Both sides use the exact image twin, so that the error is all that is wrong.
+Snapshots come from the true room; candidates are traced in a room, or for a pose, with errors. Both use the exact image
+twin, so that these errors are the only mismatch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from locus.twin import make_twin
 RECIPE = 2
 
 NUM_LAYOUTS = 200
-"""Groups of Eval Random, the first ones; a quarter of them, if that is fewer."""
+"""Number of groups, the first of Eval Random; at most a quarter of its groups."""
 
 _SPLIT = "eval_random"
 _METRES = (0.1, 0.3, 1.0, 3.0)
@@ -50,13 +50,13 @@ class Condition:
     kind: str
     label: str
     errors: dict[str, Any] = field(default_factory=dict)
-    """What the twin gets wrong, as :func:`locus.room.errors.believed` takes it."""
+    """Errors of the twin, in the form that :func:`locus.room.errors.believed` takes."""
     moved: float = 0.0
-    """How far the transmitter stands off its candidate [m]."""
+    """Distance of the transmitter from its candidate [m]."""
 
 
 def conditions(config: Config) -> list[Condition]:
-    """What is measured; first the exact twin. ``all`` is :func:`locus.room.errors.everything`."""
+    """Conditions to evaluate, the exact twin first. Kind ``all`` is :func:`locus.room.errors.everything`."""
     materials = [name for name in _MATERIALS if name != config.room.material and defined(name, config.radio.carrier)]
     return [
         Condition("none", "exact"),
@@ -70,15 +70,15 @@ def conditions(config: Config) -> list[Condition]:
 
 
 def exact_case(config: Config, index: int) -> Case:
-    """A group of Eval Random, traced by the exact twin."""
+    """Group of Eval Random, traced by the exact twin."""
     return Case(config, _SPLIT, index, make_twin("image", config.radio, config.twin))
 
 
 def evaluate_group(config: Config, index: int, scorers: dict[str, Method]) -> xr.Dataset:
     """Rows (condition, snapshot, method) of one group: ``log_posterior`` and ``level`` of the truth.
 
-    Also ``lost`` (condition, snapshot): whether the twin believes the truth where nothing could be traced. A
-    transmitter off its candidate counts as found at the candidate that is nearest to it.
+    Also ``lost`` (condition, snapshot): whether the true candidate has no path in the wrong twin. For a transmitter
+    moved from its candidate, the truth is the candidate nearest to it.
     """
     exact = exact_case(config, index)
     ties = np.random.default_rng([config.seed, index]).integers(2**63)
@@ -104,12 +104,12 @@ class Robustness(Result):
 
     @property
     def num_groups(self) -> int:
-        """Groups that are evaluated."""
+        """Number of groups to evaluate."""
         return min(NUM_LAYOUTS, math.ceil(self.run.config.evaluation.num_layouts / 4))
 
     @property
     def weights(self) -> dict[str, Weights]:
-        """Networks that are compared: LOCUS-DT, the same trained with errors, and the strongest baseline."""
+        """Networks to compare: LOCUS-DT, LOCUS-DT trained with errors, and the strongest baseline."""
         return {
             "locus_dt": Weights(self.run, "locus_dt"),
             "robust": Weights(self.run, "locus_dt", robust=True),
@@ -118,11 +118,11 @@ class Robustness(Result):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """The weights."""
+        """Weights of the compared networks."""
         return tuple(self.weights.values())
 
     def recipe(self) -> dict[str, Any]:
-        """All that the file depends on."""
+        """Everything that the file depends on."""
         config = self.run.config
         return {
             "estimates": ingredients.of_estimates(config, _SPLIT, "image"),
@@ -133,7 +133,7 @@ class Robustness(Result):
         }
 
     def seconds(self, num_workers: int) -> float:
-        """About how long it takes on so many workers."""
+        """Estimated time [s] on ``num_workers`` workers."""
         return 2.0 * self.num_groups / num_workers
 
     def make(self, workers: Workers = here) -> None:
@@ -151,7 +151,7 @@ class Robustness(Result):
 def summary(rows: xr.Dataset) -> xr.Dataset:
     """Loss, gain and ratio under every condition, and ``covered``, the share of truths in 90 % sets.
 
-    Dataset (condition, method); ``covered`` has ``_low`` and ``_high``, too. All conditions share the resamples.
+    Dataset (condition, method), with intervals ``_low`` and ``_high``. All conditions share the bootstrap resamples.
     """
     index, weights = resample(rows.group.values, rows.sizes["snapshot"], np.random.default_rng(0), 2000)
     parts = []
@@ -164,7 +164,7 @@ def summary(rows: xr.Dataset) -> xr.Dataset:
 
 
 def compared(rows: xr.Dataset, first: str, second: str) -> xr.Dataset:
-    """Loss of one network less that of another, (condition): paired differences with their intervals."""
+    """Paired difference of the losses of two networks, first minus second, with intervals, (condition)."""
     parts = [
         metrics.paired(rows.isel(condition=index), first, second, np.random.default_rng(0))
         for index in range(rows.sizes["condition"])
@@ -173,22 +173,22 @@ def compared(rows: xr.Dataset, first: str, second: str) -> xr.Dataset:
 
 
 class Example(NamedTuple):
-    """One snapshot, as an exact and a wrong twin explain it."""
+    """Posterior maps of one snapshot with an exact and a wrong twin."""
 
     layout: Layout
     pose: Pose
     wrong: tuple[Layout, Pose]
     position: tuple[float, float]
     maps: dict[str, xr.DataArray]
-    """Log posterior over the map's largest [nat], (candidate), by title."""
+    """Log posterior (candidate) relative to the maximum of its map [nat], by title."""
     gains: dict[str, float]
-    """How many times as probable as by a blind guess the truth is on the group's own list, by title."""
+    """Posterior probability of the truth relative to a uniform guess among the group's candidates, by title."""
 
 
 def make_example(run: Run, index: int, size: float, num_points: int) -> Example:
-    """The strongest snapshot of a group of Eval Random, with an exact twin and with one with errors of a ``size`` [m].
+    """Map the strongest snapshot of a group of Eval Random with an exact twin and with one that has errors.
 
-    The errors are :func:`locus.room.errors.everything`; maps have ``num_points`` per axis.
+    The errors are :func:`locus.room.errors.everything` of ``size`` [m]; maps have ``num_points`` per axis.
     """
     case = exact_case(run.config, index)
     strongest = int(case.transmitters.paths.snr_db.isel(path=0).values.argmax())

@@ -1,8 +1,8 @@
-"""The live explorer: a run's weights in, a page that draws the posterior while things are dragged out.
+"""The live explorer: a run's weights in, a web page that updates the posterior while objects are dragged out.
 
-The modules beside this file compute in the browser what :mod:`locus.twin.image`, :mod:`locus.receiver.observation`,
+The JavaScript modules beside this file are ports of :mod:`locus.twin.image`, :mod:`locus.receiver.observation`,
 :mod:`locus.receiver.estimator`, :mod:`locus.score.pairwise`, :mod:`locus.score.densities` and
-:mod:`locus.score.limits` compute here.
+:mod:`locus.score.limits`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from locus.twin import antenna, image
 
 HOME = Path(__file__).parent
 SETTINGS = "settings.json"
-"""File of the weights and settings beside the modules."""
+"""Name of the file with weights and settings, beside the modules."""
 
 CONSTANTS: dict[str, Any] = {
     "speed_of_light": SPEED_OF_LIGHT,
@@ -65,19 +65,19 @@ CONSTANTS: dict[str, Any] = {
         "wraps": densities.WRAPS,
     },
     "limit": {"num_bins": limits.BINS, "kept": limits.KEPT},
-    "near": 5.0,  # [m] around the transmitter whose posterior mass a page shows
+    "near": 5.0,  # [m], radius around the transmitter whose posterior mass the page shows
     "floor": draw.FLOOR,
     "colours": {"receiver": draw.RECEIVER, "transmitter": draw.TRANSMITTER},
 }
-"""What the modules share with the package beyond the settings of a run; no module has a copy of its own."""
+"""Constants of the package that the JavaScript modules read from the settings file instead of copying them."""
 
 
 def export(run: Run, folder: Path) -> None:
-    """Write the explorer into ``folder``: its modules, and weights and settings of ``run``.
+    """Write the explorer into ``folder``: its modules, and the weights and settings of ``run``.
 
     Raises:
         FileNotFoundError: the run has no trained weights.
-        ValueError: its settings are none that a page can compute with.
+        ValueError: the explorer does not support its settings.
     """
     content = json.dumps(settings(run), separators=(",", ":"))
     shutil.rmtree(folder, ignore_errors=True)
@@ -88,18 +88,18 @@ def export(run: Run, folder: Path) -> None:
 
 
 def assets() -> list[Path]:
-    """Modules and style sheet."""
+    """JavaScript modules and style sheet."""
     return sorted(path for path in HOME.iterdir() if path.suffix in {".js", ".css"})
 
 
 def settings(run: Run) -> dict[str, Any]:
-    """All that a page must know of a run."""
+    """Everything that the page needs from a run: settings, constants and weights."""
     common = common_settings(run.config)
     return {"run": run.name, **common, "methods": {name: describe(load_scorer(run.name, name)) for name in METHODS}}
 
 
 def common_settings(config: Config) -> dict[str, Any]:
-    """What all methods have in common: settings, what follows from them, and the constants."""
+    """Settings shared by all methods, values derived from them, and the constants."""
     if config.radio.num_subcarriers & (config.radio.num_subcarriers - 1):
         raise ValueError(
             f"Expected 'radio.num_subcarriers' a power of two for the explorer, got {config.radio.num_subcarriers}"
@@ -116,7 +116,7 @@ def common_settings(config: Config) -> dict[str, Any]:
 
 
 def describe(method: Method) -> dict[str, Any]:
-    """Options and weights of a method as plain numbers; of single precision, as short as they can be told apart."""
+    """Options and weights of a method as plain numbers, with the fewest digits that keep single precision."""
     weights = {
         name: {"shape": list(tensor.shape), "values": [float(str(value)) for value in tensor.cpu().numpy().ravel()]}
         for name, tensor in method.state_dict().items()
@@ -129,7 +129,7 @@ def describe(method: Method) -> dict[str, Any]:
 
 
 def permittivities(radio: Radio) -> dict[str, list[float]]:
-    """Complex relative permittivity of every material that is defined at the carrier."""
+    """Complex relative permittivity [real, imaginary] of every material defined at the carrier frequency."""
     found = {}
     for name in material_names():
         try:
@@ -141,7 +141,7 @@ def permittivities(radio: Radio) -> dict[str, list[float]]:
 
 
 def page(folder: str = "../../_static/explorer") -> str:
-    """HTML of the explorer for a page of the book, from where :func:`export` wrote into ``folder``."""
+    """HTML of the explorer for a page of the book; ``folder`` is the address of what :func:`export` wrote."""
     return (
         f'<link rel="stylesheet" href="{folder}/explorer.css">\n'
         '<div id="explorer"><noscript>The explorer computes in your browser and needs JavaScript.</noscript></div>\n'
@@ -151,14 +151,14 @@ def page(folder: str = "../../_static/explorer") -> str:
 
 
 def explore(layout: Layout | None = None, run: str = "paper") -> Explorer:
-    """The live explorer in a notebook, for a room of your own.
+    """Show the live explorer in a notebook, with your own room if you like.
 
     Args:
-        layout: the room; random ones, as the run draws them, if missing.
-        run: whose weights and radio to use.
+        layout: the room; by default random rooms drawn with the run's settings.
+        run: run whose weights and radio to use.
 
     Raises:
-        FileNotFoundError: the run has no trained weights; the message names the command that makes them.
+        FileNotFoundError: the run has no trained weights; the message names the command that trains them.
         ValueError: a material of the room is not defined at the run's carrier.
     """
     opened = open_run(run)
@@ -169,13 +169,13 @@ def explore(layout: Layout | None = None, run: str = "paper") -> Explorer:
 
 @dataclass(frozen=True)
 class Explorer:
-    """What :func:`locus.explore` returns: a notebook shows it as a frame that holds all that it needs."""
+    """Result of :func:`locus.explore`; a notebook shows it as a self-contained frame."""
 
     settings: dict[str, Any]
     layout: Layout | None
 
     def to_html(self) -> str:
-        """A page of its own, without any other file."""
+        """Standalone HTML page that needs no other file."""
         room = json.dumps(_room(self.layout) if self.layout else None)
         style = (HOME / "explorer.css").read_text(encoding="utf-8")
         script = _LOADER % (_embed(_modules()), _embed(self.settings), room)
@@ -192,7 +192,7 @@ class Explorer:
         return f'<iframe title="LOCUS-DT explorer" style="{frame}" srcdoc="{html.escape(self.to_html())}"></iframe>'
 
 
-# Modules find each other by the addresses of blobs, each made after those that it imports.
+# Modules import each other by blob addresses, so that each blob is created after those that it imports.
 _LOADER = r"""
 const addresses = {};
 for (const [name, source] of %s) {
@@ -209,14 +209,14 @@ new ResizeObserver(() => {
 
 
 def _modules() -> list[tuple[str, str]]:
-    """Name and source of each module, after those that it imports."""
+    """Names and sources of the modules, each after those that it imports."""
     sources = {path.name: path.read_text(encoding="utf-8") for path in assets() if path.suffix == ".js"}
     imports = {name: re.findall(r'from "\./(.+?)"', source) for name, source in sources.items()}
     return [(name, sources[name]) for name in graphlib.TopologicalSorter(imports).static_order()]
 
 
 def _room(layout: Layout) -> dict[str, Any]:
-    """A layout as the modules know it."""
+    """A layout in the form that the modules use."""
 
     def shape(polygon: Polygon, material: str) -> dict[str, Any]:
         return {"corners": [list(corner) for corner in polygon.exterior.coords[:-1]], "material": material}
@@ -228,5 +228,5 @@ def _room(layout: Layout) -> dict[str, Any]:
 
 
 def _embed(content: object) -> str:
-    """JSON that may stand in a script."""
+    """JSON that is safe inside a script element."""
     return json.dumps(content, separators=(",", ":")).replace("</", "<\\/")

@@ -1,19 +1,19 @@
 /**
  * The baselines of Sec. III-C: observed features and the receiver's pose in, log densities of the candidates out.
  *
- * As in `locus/score/densities.py`; what is the same for all candidates is left out, since it does not survive normalisation.
+ * A port of `locus/score/densities.py`; terms equal for all candidates are omitted, as normalisation cancels them.
  */
 
 import { linear, relu } from "./score.js";
 
 /**
  * @typedef {object} DensityConstants
- * @property {number} least_width of a density
- * @property {number} least_distance from the receiver, nearer to which a polar density grows no more
- * @property {number} wraps turns to either side that a wrapped Gaussian sums
+ * @property {number} least_width smallest standard deviation of a density
+ * @property {number} least_distance distance from the receiver below which a polar density is constant
+ * @property {number} wraps number of turns to either side in the sum of a wrapped Gaussian
  */
 
-/** @typedef {(x: number, y: number) => number} Density logarithm at a place, up to a constant */
+/** @typedef {(x: number, y: number) => number} Density log density at a position, up to a constant */
 
 /** @param {number} x */
 const softplus = (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
@@ -27,7 +27,7 @@ function logSumExp(values) {
 }
 
 /**
- * What the network is given: features and pose; lengths in units of half a room's side.
+ * Input of the network: features and pose; lengths in units of half the room's side.
  * @param {Float64Array} observed
  * @param {import("./twin.js").Pose} pose
  * @param {import("./features.js").NetworkOptions} options
@@ -66,7 +66,7 @@ export function scoreDensity(name, { weights, options }, candidates, observed, p
   for (let c = 0; c < scores.length; c++) {
     const x = (2 * candidates[2 * c]) / options.size - 1;
     const y = (2 * candidates[2 * c + 1]) / options.size - 1;
-    // A position in the room, or relative to the receiver; a polar one is always relative to it
+    // Cartesian positions in the room or relative to the receiver; polar ones are always relative to it
     scores[c] = turned || name === "gauss_polar" ? density(x - px, y - py) : density(x, y);
   }
   return scores;
@@ -91,7 +91,7 @@ function gmmCart(outputs, constants) {
 }
 
 /**
- * Log density of a Gaussian: mean, then the Cholesky factor of its covariance, diagonal first.
+ * Log density of a Gaussian; outputs are its mean, then the Cholesky factor of its covariance, diagonal first.
  * @param {Float64Array} outputs
  * @param {number} leastWidth
  * @returns {Density}
@@ -108,7 +108,7 @@ function gaussian([meanX, meanY, rawFirst, rawSecond, below], leastWidth) {
 }
 
 /**
- * A Gaussian of distance and a wrapped one of direction, whose mean is linear in the distance.
+ * A Gaussian in distance times a wrapped Gaussian in direction, whose mean is linear in the distance.
  * @param {Float64Array} outputs
  * @param {DensityConstants} constants
  * @param {boolean} turned

@@ -1,17 +1,17 @@
 /**
- * Images of the receiver in chains of walls: walls and a source in, the beams that can carry a path out.
+ * Image method: walls and a source in, the beams of its images that can carry a path out.
  *
- * A port of `locus/twin/image.py`. All candidates share the beams of a room and a receiver, so they are made once.
- * Walls are a Float64Array (wall, 4) of x0, y0, x1, y1 with free space on the left. Clipping errs on the side of keeping a
- * beam, by the slack [m^2] on cross products.
+ * A port of `locus/twin/image.py`. The beams depend only on room and receiver, so they are computed once for all candidates.
+ * Walls are a Float64Array (wall, 4) of x0, y0, x1, y1 with free space on the left. Clipping tolerates the slack [m^2]
+ * on cross products, so that rounding never removes a beam.
  */
 
 /**
  * @typedef {import("./geometry.js").Point} Point
  *
  * @typedef {object} Beam
- * @property {number[]} chain walls in the order in which they are met from the source
- * @property {Point[]} images of the source [m]; first the source itself
+ * @property {number[]} chain indices of the walls, in order from the source
+ * @property {Point[]} images images of the source [m], the source itself first
  * @property {number[]} aperture lit part of the last wall, x0 y0 x1 y1
  */
 
@@ -19,7 +19,7 @@
 const cross = (ax, ay, bx, by) => ax * by - ay * bx;
 
 /**
- * Part of [low, high] where the linear function with these values at 0 and 1 is not below -slack.
+ * Clip the interval [low, high] to where the linear function with these values at 0 and 1 is at least -slack.
  * @param {Point} part
  * @param {number} atStart
  * @param {number} atEnd
@@ -36,7 +36,7 @@ function clip([low, high], atStart, atEnd, slack) {
 }
 
 /**
- * Part of a wall, within [0, 1], that a beam lights; empty if its first number is not below the second.
+ * Part of a wall that a beam illuminates, as an interval in [0, 1]; empty if its start is not below its end.
  * @param {Float64Array} walls
  * @param {number} wall
  * @param {Beam} beam
@@ -64,7 +64,7 @@ function lit(walls, wall, beam, slack) {
 }
 
 /**
- * The beam that goes on from a wall's lit part.
+ * The beam reflected by the illuminated part of a wall.
  * @param {Float64Array} walls
  * @param {number} wall
  * @param {Beam} beam
@@ -84,7 +84,7 @@ function reflect(walls, wall, beam, [low, high]) {
 }
 
 /**
- * Chains of at most `maxDepth` walls that can carry a path from (x, y); first the one without a wall.
+ * Beams of chains of at most `maxDepth` walls that can carry a path from (x, y); the empty chain comes first.
  * @param {Float64Array} walls
  * @param {number} x
  * @param {number} y
@@ -109,8 +109,8 @@ export function makeBeams(walls, x, y, maxDepth, slack) {
 }
 
 /**
- * What tells whether a point lies in a beam, ten numbers a beam in one array, as thousands are asked for each point:
- * last image, both ends of the aperture, start of the last wall and its direction.
+ * Geometry to test whether a point lies in a beam, ten numbers per beam: last image, both ends of the aperture, start of
+ * the last wall and its direction. One flat array, as thousands of beams are tested per point.
  * @param {Float64Array} walls
  * @param {Beam[]} beams
  */
@@ -126,7 +126,7 @@ export function makeGates(walls, beams) {
 }
 
 /**
- * Whether the point (x, y) can be seen from the image through the aperture of beam `b`, other walls aside.
+ * Whether the point (x, y) is visible from the image through the aperture of beam `b`, ignoring other walls.
  * @param {Float64Array} gates
  * @param {number} b
  * @param {number} x

@@ -1,4 +1,4 @@
-/** Canvases: an element in, what draws on it in CSS pixels, sharp on any screen, out. */
+/** Canvases: an element in, a drawing context in CSS pixels, sharp on any screen, out. */
 
 /**
  * @param {HTMLCanvasElement} canvas
@@ -11,7 +11,7 @@ export function contextOf(canvas) {
 }
 
 /**
- * Give a canvas as many pixels as the screen has; it is blank then.
+ * Resize a canvas to the pixels of the screen, which clears it.
  * @param {HTMLCanvasElement} canvas
  * @param {number} width [CSS px]
  * @param {number} height [CSS px]

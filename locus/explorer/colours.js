@@ -6,7 +6,7 @@ const VIRIDIS = `440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c 
 const anchors = VIRIDIS.split(/\s+/).map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
 
 /**
- * Colour [r, g, b] of a share in [0, 1]: matplotlib's viridis, between every sixteenth of its colours.
+ * Colour [r, g, b] for a value in [0, 1]: matplotlib's viridis, interpolated between 17 of its colours.
  * @param {number} share
  */
 export function viridis(share) {
@@ -15,10 +15,10 @@ export function viridis(share) {
   return anchors[below].map((value, i) => Math.round(value + (at - below) * (anchors[below + 1][i] - value)));
 }
 
-/** The whole map as a CSS gradient. */
+/** The colour map as a CSS gradient. */
 export const gradient = `linear-gradient(to right, ${anchors.map((rgb) => `rgb(${rgb})`).join(", ")})`;
 
-/** By number of bounces: Okabe and Ito's colours, on the dark end of the map. */
+/** Okabe-Ito colours by number of reflections, to be drawn on the dark end of the colour map. */
 export const RAYS = ["#ffffff", "#56b4e9", "#e69f00", "#f0a0c8"];
 
 /** @typedef {ReturnType<typeof themeOf>} Theme */

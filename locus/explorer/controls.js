@@ -1,4 +1,4 @@
-/** The page around both canvases: its elements, and the choices that they stand for. */
+/** The page around both canvases: its elements, and the choices made with them. */
 
 import { RAYS, gradient } from "./colours.js";
 import { BAYES } from "./methods.js";
@@ -9,7 +9,7 @@ import { BAYES } from "./methods.js";
  */
 
 /**
- * An element with attributes and children; an attribute that is a function listens, and its name starts with "on".
+ * Create an element with attributes and children; attributes named "on..." are event listeners.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Record<string, Attribute>} attributes
@@ -137,7 +137,7 @@ function legend(ruler, floor) {
   return make("div", { class: "legend" }, make("span", {}, ...scale), make("span", { class: "length" }, ruler));
 }
 
-/** Colours of the rays by number of bounces. */
+/** Legend of the ray colours by number of reflections. */
 function raysLegend() {
   const marks = RAYS.map((colour, order) => make("span", { class: "ray", style: `background: ${colour}` }, `${order}`));
   return make("span", { class: "bounces" }, ...marks, " bounces");

@@ -12,7 +12,7 @@ import { refine } from "./refine.js";
 /**
  * @typedef {object} EstimatorOptions
  * @property {number} num_paths
- * @property {number} threshold SNR per sample [1] that the strongest path in pure noise exceeds with the false-alarm rate
+ * @property {number} threshold linear SNR per sample that the strongest peak of pure noise exceeds at the false-alarm rate
  * @property {number} num_iterations
  * @property {number} angle_padding
  * @property {number} delay_padding
@@ -22,17 +22,17 @@ import { refine } from "./refine.js";
  * @typedef {object} FitConstants
  * @property {number} proposed share of the threshold that a peak of the matched filter must reach to be refined
  * @property {number} bound_margin relative rounding error of a bound on the matched filter
- * @property {number} damping of the first step
+ * @property {number} damping damping of the first step
  * @property {number} least_damping
  * @property {number} most_damping
- * @property {number} damping_factor by which the damping grows after a step that fails, and falls after one that does not
+ * @property {number} damping_factor factor by which the damping grows after a rejected step and shrinks after an accepted one
  * @property {number} regular least damping, relative to the largest diagonal element
  * @property {number} converged fall of the cost [noise variances] in one step, below which a fit has converged
  * @property {number} rounding the same threshold, relative to the energy of the snapshot
  */
 
 /**
- * Estimated multipath of one snapshot.
+ * Estimate the multipath of one snapshot.
  * @param {Complex} iq
  * @param {EstimatorOptions} options
  * @param {import("./radio.js").Radio} radio
@@ -66,7 +66,7 @@ export function estimate(iq, options, radio, constants) {
  * @param {FitConstants} constants
  */
 function fit(channel, options, level, n, m, constants) {
-  // The grid may miss the top of a peak by this much.
+  // The grid may underestimate the height of a peak by this factor.
   const miss = sinc(0.5 / options.angle_padding) * sinc(0.5 / options.delay_padding);
   const proposal = constants.proposed * level * miss ** 2;
   const none = new Float64Array(0);
@@ -84,7 +84,7 @@ function fit(channel, options, level, n, m, constants) {
       gainIm: Float64Array.of(...state.gainIm, peak.gainIm),
     };
     const grown = refine(channel, start, m, options.num_iterations, constants);
-    // Two paths in one resolution cell can cancel and grow without bound on noise alone: they must explain more.
+    // Two paths in one resolution cell can fit noise with large opposite gains, so they must explain more.
     if (!(state.cost - grown.cost >= level * (isCrowded(grown, n, m) ? 2 : 1))) break;
     state = grown;
   }
@@ -112,7 +112,7 @@ function isCrowded({ delay, angle }, n, m) {
 }
 
 /**
- * The channel less the paths found so far.
+ * The channel minus the paths found so far.
  * @param {Complex} channel
  * @param {Columns} state
  * @param {number} n
@@ -161,7 +161,7 @@ function propose({ re, im }, options, n, m, margin) {
 }
 
 /**
- * Index, value and power of the highest point over delay and angle; of equals the first.
+ * Index, value and power of the highest point over delay and angle; the first if several are equal.
  * @param {Complex[]} antennas
  * @param {number} rows
  * @param {number} columns
@@ -173,7 +173,7 @@ function highestPoint(antennas, rows, columns, margin) {
   const [cos, sin] = [turns.map(Math.cos), turns.map(Math.sin)];
   let [height, index, value] = [-1, 0, [0, 0]];
   for (let r = 0; r < rows; r++) {
-    let bound = 0; // no column of a row can exceed it (Cauchy and Schwarz): most rows need not be summed
+    let bound = 0; // upper bound for all columns of a row (Cauchy-Schwarz), so that most rows need not be summed
     for (let a = 0; a < m; a++) bound += antennas[a].re[r] ** 2 + antennas[a].im[r] ** 2;
     if (bound * m * (1 + margin) < height) continue;
     for (let c = 0; c < columns; c++) {

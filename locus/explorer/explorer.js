@@ -1,5 +1,5 @@
 /**
- * The live explorer: an element of a page in, a room in it in which everything can be dragged out.
+ * The live explorer: an element of a page in, an interactive room with draggable objects in it out.
  *
  * The main thread draws and listens; a worker computes. Requests are numbered, and only the newest answer is shown.
  */
@@ -10,8 +10,8 @@ import { MapView } from "./map.js";
 import { drawStems } from "./stems.js";
 import { World, indexOf } from "./world.js";
 
-const FIRST_ROOM = 163; // one with several modes, the true one ahead
-const PAUSE = 500; // [ms] of rest before the words change, so that a screen reader is not flooded
+const FIRST_ROOM = 163; // a posterior with several modes, the true one highest
+const PAUSE = 500; // [ms] without changes before the description is updated, to spare screen readers
 
 /**
  * @typedef {import("./layout.js").Room} Room
@@ -22,7 +22,7 @@ const PAUSE = 500; // [ms] of rest before the words change, so that a screen rea
 /**
  * @param {HTMLElement} root
  * @param {object} [options]
- * @param {Settings} [options.settings] what `locus.explorer` exports; by default the file beside this module
+ * @param {Settings} [options.settings] exported by `locus.explorer`; by default the file beside this module
  * @param {string | URL} [options.worker] the worker's module; by default the one beside this module
  * @param {Room | null} [options.room] a room to explore instead of random ones
  */
@@ -101,7 +101,7 @@ class Explorer {
   }
 
   /**
-   * Where a thing is on the page [px], for those who point at it.
+   * Position of an object on the page [px], for tests that point at it.
    * @param {string} thing
    */
   pointTo(thing) {
@@ -111,7 +111,7 @@ class Explorer {
     return { x: box.left + u, y: box.top + v };
   }
 
-  /** Show a world that is new. */
+  /** Show a new world. */
   #start() {
     this.result = null;
     this.#fit();
@@ -120,8 +120,8 @@ class Explorer {
   }
 
   /**
-   * @param {boolean} done whether an obstacle came or went
-   * @param {string} otherwise what to say if not
+   * @param {boolean} done whether an obstacle was added or removed
+   * @param {string} otherwise message to announce if not
    */
   #change(done, otherwise) {
     if (!done) {
@@ -143,7 +143,7 @@ class Explorer {
   }
 
   /**
-   * Ask the worker for a look at the scene as it is now.
+   * Ask the worker to compute the current scene.
    * @param {boolean} dragging
    */
   #look(dragging) {
@@ -160,7 +160,7 @@ class Explorer {
       this.#say(error ?? "");
       return;
     }
-    // An answer that is late is better than none while something is dragged.
+    // While something is dragged, a late answer is better than none.
     this.result = result;
     if (id === this.#newest && !coarse) this.root.dataset.settled = "true";
     this.#showReadouts(result);
@@ -201,10 +201,10 @@ class Explorer {
     const metres = 10 ** Math.floor(Math.log10(this.world.bounds[2] - this.world.bounds[0])) / 5;
     this.page.ruler.style.width = `${this.view.scale * metres}px`;
     this.page.ruler.dataset.length = `${metres} m`;
-    this.#drawNow(); // a canvas that changes its size is blank
+    this.#drawNow(); // resizing clears a canvas
   }
 
-  /** Draw once before the next frame, however often it is asked for. */
+  /** Draw once before the next frame, however often this is called. */
   #draw() {
     if (this.#drawing) return;
     this.#drawing = true;

@@ -1,13 +1,13 @@
-/** Features: path sets in, the numbers that the networks see out (Sec. II-F). */
+/** Features: path sets in, the inputs of the networks out (Sec. II-F). */
 
 import { snrDb } from "./radio.js";
 
 /**
- * @typedef {object} NetworkOptions what a trained network must know to be used
+ * @typedef {object} NetworkOptions options that a trained network is used with
  * @property {number} num_paths
- * @property {number} num_features numbers of all paths of a side
+ * @property {number} num_features number of features of a path set
  * @property {{snr_range: [number, number], order: string}} features
- * @property {number} size side of the rooms trained on [m]
+ * @property {number} size side of the training rooms [m]
  * @property {string} encoding
  */
 
@@ -16,7 +16,7 @@ import { snrDb } from "./radio.js";
  * @param {import("./paths.js").Paths} paths
  * @param {import("./radio.js").Radio} radio
  * @param {NetworkOptions} options
- * @param {number} [used] strongest paths that are used, all by default; the network sees the others as missing
+ * @param {number} [used] number of strongest paths to use, all by default; the others count as missing
  * @returns {Float64Array} (row, feature)
  */
 export function makeFeatures(paths, radio, options, used = options.num_paths) {
@@ -28,7 +28,7 @@ export function makeFeatures(paths, radio, options, used = options.num_paths) {
     for (let p = 0; p < Math.min(numPaths, used, paths.width); p++) {
       if (paths.order[row * paths.width + p] >= 0) kept.push(row * paths.width + p);
     }
-    // By the sine, which is all that a linear array sees
+    // By the sine, the only part of the angle that a linear array observes
     if (features.order === "angle") kept.sort((a, b) => Math.sin(paths.aoa[a]) - Math.sin(paths.aoa[b]));
     kept.forEach((i, p) => {
       const snr = snrDb(paths.gainRe[i] ** 2 + paths.gainIm[i] ** 2, radio);

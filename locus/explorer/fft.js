@@ -1,4 +1,4 @@
-/** Fourier transforms of complex arrays in place, their length a power of two. */
+/** In-place Fourier transforms of complex arrays whose length is a power of two. */
 
 /** @type {Map<number, {cos: Float64Array, sin: Float64Array}>} */
 const tables = new Map();
@@ -15,7 +15,7 @@ function tableOf(length) {
 }
 
 /**
- * Sums of x[n] exp(-2 pi j k n / N), or with `inverse` of x[n] exp(+2 pi j k n / N); neither is scaled.
+ * Unscaled sums of x[n] exp(-2 pi j k n / N), or with `inverse` of x[n] exp(+2 pi j k n / N).
  * @param {Float64Array} re
  * @param {Float64Array} im
  */

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {[number, number]} Point x and y
- * @typedef {Point[]} Polygon its corners; edges close the ring
+ * @typedef {Point[]} Polygon corners; the last is joined to the first
  * @typedef {[number, number, number, number]} Edge x0, y0, x1, y1
  */
 
@@ -15,7 +15,7 @@ export function edgesOf(polygon) {
 }
 
 /**
- * Twice the area, positive if the corners go round counterclockwise.
+ * Twice the signed area, positive if the corners are counterclockwise.
  * @param {Polygon} polygon
  */
 function signedArea(polygon) {
@@ -45,7 +45,7 @@ export function contains(polygon, x, y) {
 }
 
 /**
- * Least distance of a point to any edge.
+ * Distance from a point to the nearest edge.
  * @param {Polygon} polygon
  * @param {number} x
  * @param {number} y
@@ -74,7 +74,7 @@ function crosses(one, other) {
 }
 
 /**
- * Least distance between the edges of two polygons, 0 if they cross.
+ * Smallest distance between the edges of two polygons; 0 if they cross.
  * @param {Polygon} a
  * @param {Polygon} b
  */

@@ -13,7 +13,7 @@ const MOST_DRAWS = 10_000;
  */
 
 /**
- * @typedef {object} RoomSettings section `room` of a run; lengths in metres
+ * @typedef {object} RoomSettings section `room` of a run's settings; lengths in metres
  * @property {number} size
  * @property {number} num_obstacles
  * @property {[number, number]} rectangle_side
@@ -29,12 +29,12 @@ const MOST_DRAWS = 10_000;
 
 /**
  * @typedef {object} RoomConstants
- * @property {number} min_distance of a candidate to the receiver [m]
- * @property {number} shapes_per_obstacle that are drawn at most
+ * @property {number} min_distance smallest distance of a candidate from the receiver [m]
+ * @property {number} shapes_per_obstacle largest number of shapes to draw per obstacle
  */
 
 /**
- * Walls of a room, free space on their left, and the permittivity of each.
+ * Walls of a room, with free space on their left, and their permittivities.
  * @param {Room} room
  * @param {Record<string, [number, number]>} permittivities
  * @returns {import("./twin.js").Walls}
@@ -88,7 +88,7 @@ export function makeGrid(room, numPoints) {
 }
 
 /**
- * A random point of the free space; null if none is found.
+ * Draw a random point in free space; null if none is found.
  * @param {Room} room
  * @param {Random} random
  * @param {(x: number, y: number) => boolean} accept
@@ -104,7 +104,7 @@ export function drawPoint(room, random, accept = () => true) {
 }
 
 /**
- * A room as Sec. III-A describes it: a square with rectangular, L- and T-shaped obstacles.
+ * Draw a room as in Sec. III-A: a square with rectangular, L- and T-shaped obstacles.
  * @param {Random} random
  * @param {RoomSettings} settings
  * @param {RoomConstants} constants
@@ -129,7 +129,7 @@ export function drawRoom(random, settings, constants) {
 }
 
 /**
- * One more obstacle for a room, or null if this draw does not keep its distances.
+ * Draw one more obstacle for a room; null if it violates the minimum distances.
  * @param {Room} room
  * @param {Random} random
  * @param {RoomSettings} settings
@@ -151,7 +151,7 @@ export function drawObstacle(room, random, settings, scale = 1) {
 }
 
 /**
- * A rectangle, an L or a T, one as likely as the other, with its box's lower left corner at the origin.
+ * Draw a rectangle, an L or a T with equal probability; the lower left corner of its bounding box is the origin.
  * @param {Random} random
  * @param {RoomSettings} settings
  * @returns {Polygon}
@@ -170,7 +170,7 @@ function drawShape(random, settings) {
 }
 
 /**
- * Whether an obstacle may stand so: in the room, apart from the others, and on none of the points.
+ * Whether an obstacle fits: inside the room, apart from the others, and clear of the given points.
  * @param {Room} room
  * @param {Polygon} corners
  * @param {Shape[]} others

@@ -1,8 +1,8 @@
 /**
  * The Bayes limit: traced paths of all candidates and a snapshot in, the log posterior that no method can beat out.
  *
- * The receiver knows each candidate's signal up to one phase, which is integrated in closed form, and the sync offset,
- * which is summed over all bins of the pilot's period. The result is that of `locus.score.limits.bayes`.
+ * The receiver knows each candidate's signal except for carrier phase, which is integrated in closed form, and sync offset,
+ * which is summed over all bins of the pilot period. The result equals that of `locus.score.limits.bayes`.
  */
 
 import { fft } from "./fft.js";
@@ -10,13 +10,13 @@ import { normalise } from "./score.js";
 
 /**
  * @typedef {object} LimitConstants
- * @property {number} num_bins of the sync offset over the pilot's period
- * @property {number} kept nats below a candidate's peak down to which bins count
+ * @property {number} num_bins number of sync-offset bins per pilot period
+ * @property {number} kept [nat] below a candidate's peak down to which bins are summed
  */
 
 /**
- * @param {import("./paths.js").Paths} paths of all candidates
- * @param {import("./observation.js").Complex} channel of the snapshot, noise of unit variance
+ * @param {import("./paths.js").Paths} paths traced paths of all candidates
+ * @param {import("./observation.js").Complex} channel channel of the snapshot, with noise of unit variance
  * @param {import("./radio.js").Radio} radio
  * @param {LimitConstants} constants
  * @returns {Float64Array} log posterior (candidate); -Infinity without a path
@@ -47,7 +47,7 @@ export function bayes(paths, channel, radio, { num_bins: numBins, kept }) {
 }
 
 /**
- * What a candidate sends to each antenna and subcarrier, in units of the noise; returns its energy.
+ * Signal of a candidate at each antenna and subcarrier, in units of the noise amplitude; returns its energy.
  * @param {import("./observation.js").Complex} signal
  * @param {import("./paths.js").Paths} paths
  * @param {number} row
@@ -103,7 +103,7 @@ function logIntegral(re, im, prior, kept) {
 }
 
 /**
- * exp(-x) I0(x) after Abramowitz and Stegun 9.8.1 and 9.8.2: to 2e-7, whatever the size of x.
+ * exp(-x) I0(x) by Abramowitz and Stegun 9.8.1 and 9.8.2; accurate to 2e-7 for all x.
  * @param {number} x
  */
 function besselI0e(x) {
@@ -118,7 +118,7 @@ function besselI0e(x) {
 }
 
 /**
- * Probability that the sync offset, modulo the pilot's period, is nearest to each bin; bin 0 is at offset 0.
+ * Prior probability of each bin of the sync offset modulo the pilot period; bin 0 is centred on offset 0.
  * @param {import("./radio.js").Radio} radio
  * @param {number} numBins
  */
@@ -131,6 +131,6 @@ function foldedPrior(radio, numBins) {
   for (let b = 0; b < numBins; b++) {
     mass[b] = below((b + 0.5) / numBins) - below(Math.max(b - 0.5, 0) / numBins);
   }
-  mass[0] += below(1) - below(1 - 0.5 / numBins); // bin 0 reaches around the end of the period
+  mass[0] += below(1) - below(1 - 0.5 / numBins); // bin 0 wraps around the end of the period
   return mass;
 }

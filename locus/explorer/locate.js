@@ -1,4 +1,4 @@
-/** One look at a scene: a room, a receiver and a transmitter in; a snapshot, its paths and a posterior out. */
+/** One evaluation of a scene: a room, a receiver and a transmitter in; a snapshot, its paths and a posterior out. */
 
 import { estimate } from "./estimator.js";
 import { makeGrid, wallsOf } from "./layout.js";
@@ -19,19 +19,19 @@ import { Twin } from "./twin.js";
  */
 
 /**
- * @typedef {object} Settings what `locus.explorer` exports of a run
+ * @typedef {object} Settings settings of a run, exported by `locus.explorer`
  * @property {string} run
  * @property {import("./layout.js").RoomSettings} room
  * @property {import("./radio.js").RadioSettings} radio
  * @property {import("./estimator.js").EstimatorOptions} estimator
  * @property {{max_depth: number, max_paths: number, wall_thickness: number}} twin
- * @property {Record<string, [number, number]>} materials complex relative permittivity of each
+ * @property {Record<string, [number, number]>} materials complex relative permittivity by name
  * @property {Record<string, import("./methods.js").Method>} methods
  * @property {Constants} constants
  */
 
 /**
- * @typedef {object} Constants what these modules share with the package beyond the settings of a run
+ * @typedef {object} Constants constants that these modules share with the package
  * @property {number} speed_of_light
  * @property {number} boltzmann
  * @property {import("./layout.js").RoomConstants} room
@@ -40,7 +40,7 @@ import { Twin } from "./twin.js";
  * @property {import("./baselines.js").DensityConstants} density
  * @property {import("./limit.js").LimitConstants} limit
  * @property {number} near distance [m] from the transmitter within which posterior mass is counted
- * @property {number} floor relative log posterior [nat] that is as dark as a map gets
+ * @property {number} floor relative log posterior [nat] at the dark end of the colour map
  * @property {{receiver: string, transmitter: string}} colours
  */
 
@@ -49,13 +49,13 @@ import { Twin } from "./twin.js";
  * @property {Room} room
  * @property {Pose} receiver
  * @property {Place} transmitter
- * @property {number} gridPoints candidates per axis, before those that are not free are left out
- * @property {number} depth most reflections of a path
- * @property {number} numPaths strongest paths that are estimated and compared
- * @property {number} powerChange transmit power beyond the run's [dB]
- * @property {number} seed of the noise, the sync offset and the carrier phase
+ * @property {number} gridPoints grid points per axis, of which only those in free space are candidates
+ * @property {number} depth largest number of reflections of a path
+ * @property {number} numPaths number of strongest paths to estimate and compare
+ * @property {number} powerChange transmit power relative to the run's [dB]
+ * @property {number} seed seed of noise, sync offset and carrier phase
  * @property {string} method
- * @property {boolean} rays whether the transmitter's rays are wanted
+ * @property {boolean} rays whether to return the transmitter's rays
  */
 
 /** @typedef {ReturnType<Locator["locate"]>} Look what is seen of a scene */
@@ -64,7 +64,7 @@ import { Twin } from "./twin.js";
 export class Locator {
   #settings;
   /** @type {Map<number, {key: string, twin: Twin, grid: Grid, traced: Paths}>} */
-  #libraries = new Map(); // the last one of each grid: a coarse and a fine one take turns
+  #libraries = new Map(); // the latest one per grid, as coarse and fine grids alternate
 
   /** @param {Settings} settings */
   constructor(settings) {
@@ -82,7 +82,7 @@ export class Locator {
     const { twin, grid, traced } = this.#prepare(scene, radio);
     const { receiver, transmitter, numPaths } = scene;
     const truth = nearest(grid.points, transmitter);
-    // As in the paper the true place is one of the candidates: it stands in for the nearest point of the grid.
+    // As in the paper, the true position is a candidate: it replaces the nearest point of the grid.
     const candidates = grid.points.slice();
     candidates.set([transmitter.x, transmitter.y], 2 * truth);
     const paths = copyPaths(traced);
@@ -105,7 +105,7 @@ export class Locator {
   }
 
   /**
-   * The twin and the traced grid; they stay the same while only the transmitter moves.
+   * The twin and the traced grid, which are reused while only the transmitter moves.
    * @param {Scene} scene
    * @param {Radio} radio
    */
@@ -126,7 +126,7 @@ export class Locator {
 }
 
 /**
- * Index of the point that is nearest to a place.
+ * Index of the point nearest to a position.
  * @param {Float64Array} points (point, 2)
  * @param {Place} place
  */

@@ -1,4 +1,4 @@
-/** The map: a world and a posterior in, a picture on a canvas out, and places on it back in metres. */
+/** The map: a world and a posterior in, a drawing on a canvas out; also converts pixels back to metres. */
 
 import { RAYS, themeOf, viridis } from "./colours.js";
 import { contextOf, resize } from "./canvas.js";
@@ -16,7 +16,7 @@ const MARGIN = 10; // [px]
 export class MapView {
   /**
    * @param {HTMLCanvasElement} canvas
-   * @param {number} floor relative log posterior [nat] that is as dark as it gets
+   * @param {number} floor relative log posterior [nat] at the dark end of the colour map
    * @param {{receiver: string, transmitter: string}} colours
    */
   constructor(canvas, floor, colours) {
@@ -53,7 +53,7 @@ export class MapView {
   }
 
   /**
-   * And back.
+   * From pixels of the canvas to metres.
    * @param {number} u
    * @param {number} v
    * @returns {[number, number]}
@@ -73,7 +73,7 @@ export class MapView {
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     context.lineJoin = "round";
     this.#polygon(context, world.room.outline.corners);
-    context.fillStyle = theme.ground; // too close to a wall to be free
+    context.fillStyle = theme.ground; // margin along the walls
     context.fill();
     if (result) this.#drawHeat(context, result, world.room.outline.corners);
     world.room.obstacles.forEach((obstacle, i) => {
@@ -105,7 +105,7 @@ export class MapView {
   }
 
   /**
-   * One pixel a candidate on a small canvas, drawn large.
+   * Draw the posterior with one pixel per candidate on a small canvas, then scale it up.
    * @param {CanvasRenderingContext2D} context
    * @param {Look} result
    * @param {Polygon} outline
@@ -143,7 +143,7 @@ export class MapView {
   }
 
   /**
-   * A ring around the most probable candidate.
+   * Draw a ring around the most probable candidate.
    * @param {CanvasRenderingContext2D} context
    * @param {Look} result
    */
@@ -198,13 +198,13 @@ export class MapView {
   }
 
   /**
-   * A dashed ring around the thing that the keyboard moves.
+   * Draw a dashed ring around the object that the keyboard moves.
    * @param {CanvasRenderingContext2D} context
    * @param {World} world
    * @param {import("./colours.js").Theme} theme
    */
   #drawFocus(context, world, theme) {
-    if (indexOf(world.selected) >= 0) return; // it has a red outline
+    if (indexOf(world.selected) >= 0) return; // obstacles have a red outline instead
     const { x, y } = world.positionOf(world.selected);
     context.beginPath();
     context.arc(...this.toPixel(x, y), 16, 0, 2 * Math.PI);

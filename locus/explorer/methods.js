@@ -1,4 +1,4 @@
-/** Methods by name: what was traced and observed in, the log posterior over the candidates out. */
+/** Methods by name: traced paths and an observation in, the log posterior over the candidates out. */
 
 import { scoreDensity } from "./baselines.js";
 import { makeFeatures } from "./features.js";
@@ -13,16 +13,16 @@ export const BAYES = "bayes";
 /**
  * @typedef {object} Evidence
  * @property {Float64Array} candidates (candidate, 2) [m]
- * @property {import("./paths.js").Paths} paths of the candidates
+ * @property {import("./paths.js").Paths} paths traced paths of the candidates
  * @property {import("./observation.js").Complex} iq the snapshot
  * @property {import("./paths.js").Paths} observed estimated paths, one row
- * @property {import("./twin.js").Pose} pose of the receiver
+ * @property {import("./twin.js").Pose} pose pose of the receiver
  * @property {import("./radio.js").Radio} radio
- * @property {number} [numPaths] strongest paths of either side that are compared; all that the network knows by default
+ * @property {number} [numPaths] number of strongest paths to compare; by default that of the network
  */
 
 /**
- * @param {Record<string, Method>} methods trained methods by name, as the run's weights hold them
+ * @param {Record<string, Method>} methods trained methods by name
  * @param {string} name one of them, or `bayes`
  * @param {Evidence} evidence
  * @param {{density: import("./baselines.js").DensityConstants, limit: import("./limit.js").LimitConstants}} constants

@@ -5,7 +5,7 @@ import { fft } from "./fft.js";
 /** @typedef {{re: Float64Array, im: Float64Array}} Complex samples or subcarriers of each antenna, (antenna, sample) */
 
 /**
- * Spectrum of the pilot, of unit amplitude: a Zadoff-Chu sequence, unitary transform.
+ * Spectrum of the pilot, a Zadoff-Chu sequence, by a unitary transform; it has unit amplitude.
  * @param {number} length
  * @returns {Complex}
  */
@@ -22,7 +22,7 @@ export function pilotSpectrum(length) {
 }
 
 /**
- * One period of the pilot through all paths, at an unknown time and phase, in noise.
+ * One period of the pilot, received over all paths with random sync offset and carrier phase, in noise.
  * @param {import("./paths.js").Paths} paths one row
  * @param {import("./radio.js").Radio} radio
  * @param {import("./random.js").Random} random
@@ -41,7 +41,7 @@ export function observe(paths, radio, random) {
 }
 
 /**
- * Samples without noise: the pilot's spectrum times the channel's, antenna by antenna.
+ * Noiseless samples: for each antenna, the pilot's spectrum times the channel.
  * @param {import("./paths.js").Paths} paths one row
  * @param {number} offset [s]
  * @param {number} phase [rad]
@@ -51,7 +51,7 @@ export function observe(paths, radio, random) {
 export function receive(paths, offset, phase, radio) {
   const { numSubcarriers: length, numAntennas } = radio;
   const pilot = pilotSpectrum(length);
-  const amplitude = Math.sqrt(radio.txPower / length); // of a unitary transform
+  const amplitude = Math.sqrt(radio.txPower / length); // for a unitary transform
   const iq = { re: new Float64Array(length * numAntennas), im: new Float64Array(length * numAntennas) };
   for (let antenna = 0; antenna < numAntennas; antenna++) {
     const re = iq.re.subarray(antenna * length, (antenna + 1) * length);
@@ -76,7 +76,7 @@ export function receive(paths, offset, phase, radio) {
 }
 
 /**
- * Channel of each antenna and subcarrier, noise of unit variance: the pilot is taken out again.
+ * Channel at each antenna and subcarrier, with noise of unit variance: the spectrum divided by the pilot's.
  * @param {Complex} iq
  * @param {import("./radio.js").Radio} radio
  * @returns {Complex}

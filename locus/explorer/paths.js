@@ -2,13 +2,13 @@
 
 /**
  * @typedef {object} Paths
- * @property {number} rows candidates or snapshots
- * @property {number} width paths a row at most
- * @property {Float64Array} aoa relative to the heading [rad]
+ * @property {number} rows number of candidates or snapshots
+ * @property {number} width largest number of paths per row
+ * @property {Float64Array} aoa angle of arrival relative to the heading [rad]
  * @property {Float64Array} delay [s]
  * @property {Float64Array} gainRe
  * @property {Float64Array} gainIm
- * @property {Int32Array} order number of bounces; of an estimate 0; -1: no path
+ * @property {Int32Array} order number of reflections; 0 for estimated paths, -1 for padding
  */
 
 /**
@@ -30,7 +30,7 @@ export function makePaths(rows, width) {
 }
 
 /**
- * Put a path into its place in a row; the weakest drops out when the row is full; of equals the shorter goes first.
+ * Insert a path into a row, strongest first, shorter first among equals; a full row drops its weakest path.
  * @param {Paths} paths
  * @param {number} row
  * @param {number} aoa
@@ -75,13 +75,13 @@ export function replaceRow(paths, row, other) {
 }
 
 /**
- * A copy.
+ * Copy a path set.
  * @param {Paths} paths
  */
 export const copyPaths = (paths) => takeRows(paths, 0, paths.rows);
 
 /**
- * A copy of one row as a set of its own.
+ * Copy one row into a path set of its own.
  * @param {Paths} paths
  * @param {number} row
  */

@@ -1,10 +1,10 @@
-/** Hands on the map: pointers and keys in, moves of the world out. */
+/** Input on the map: pointer and key events in, moves of objects out. */
 
 import { indexOf } from "./world.js";
 
 /** @type {Record<string, number>} */
-const REACH = { mouse: 16, pen: 20, touch: 26 }; // [px] around a point that still count as a hit
-const STEP = 0.01; // of the room's longer side, at a key
+const REACH = { mouse: 16, pen: 20, touch: 26 }; // [px], radius around an object that counts as a hit
+const STEP = 0.01; // per key press, relative to the room's longer side
 /** @type {Record<string, [number, number]>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 /** @type {Record<string, string>} */
@@ -13,12 +13,12 @@ const LETTERS = { t: "transmitter", r: "receiver", h: "heading" };
 /**
  * @param {import("./map.js").MapView} view
  * @param {import("./world.js").World} world
- * @param {{moved: (dragging: boolean) => void, selected: () => void, remove: () => void}} tell what happened
+ * @param {{moved: (dragging: boolean) => void, selected: () => void, remove: () => void}} tell callbacks
  */
 export function handle(view, world, tell) {
   const { canvas } = view;
   /** @type {{pointer: number, thing: string, dx: number, dy: number} | null} */
-  let drag = null; // dx and dy [m] from the pointer to the thing
+  let drag = null; // dx and dy [m] from the pointer to the object
 
   /** @typedef {{clientX: number, clientY: number}} Spot */
   const locate = (/** @type {Spot} */ event) => {
@@ -53,7 +53,7 @@ export function handle(view, world, tell) {
   };
   canvas.addEventListener("pointerup", drop);
   canvas.addEventListener("pointercancel", drop);
-  // A finger on a thing drags it; anywhere else on the map it scrolls the page.
+  // A finger on an object drags it; elsewhere on the map it scrolls the page.
   const keep = (/** @type {TouchEvent} */ event) => {
     if (hit(event.touches[0], "touch") !== null) event.preventDefault();
   };

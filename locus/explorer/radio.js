@@ -1,7 +1,7 @@
-/** Link budget: a run's radio settings in, the numbers that the other modules compute with out. */
+/** Link budget: a run's radio settings in, powers, wavelength and pilot period in SI units out. */
 
 /**
- * @typedef {object} RadioSettings section `radio` of a run
+ * @typedef {object} RadioSettings section `radio` of a run's settings
  * @property {number} carrier [Hz]
  * @property {number} bandwidth [Hz]
  * @property {number} tx_power_dbm
@@ -16,9 +16,9 @@
  * @typedef {object} Radio
  * @property {number} speedOfLight [m/s]
  * @property {number} wavelength [m]
- * @property {number} period of the pilot [s]
+ * @property {number} period duration of the pilot [s]
  * @property {number} txPower [W]
- * @property {number} noisePower per sample and antenna [W]
+ * @property {number} noisePower noise power per sample and antenna [W]
  * @property {number} numSubcarriers
  * @property {number} numAntennas
  * @property {number} syncWindow [s]
@@ -27,7 +27,7 @@
 /**
  * @param {RadioSettings} settings
  * @param {{speed_of_light: number, boltzmann: number}} constants
- * @param {number} [powerChange] transmit power beyond that of the settings [dB]
+ * @param {number} [powerChange] transmit power relative to that of the settings [dB]
  * @returns {Radio}
  */
 export function makeRadio(settings, constants, powerChange = 0) {
@@ -45,7 +45,7 @@ export function makeRadio(settings, constants, powerChange = 0) {
 }
 
 /**
- * SNR per sample and antenna [dB] of a path gain's squared magnitude; -Infinity without gain.
+ * SNR per sample and antenna [dB] from the squared magnitude of a path gain; -Infinity for zero gain.
  * @param {number} power
  * @param {Radio} radio
  */
@@ -54,7 +54,7 @@ export function snrDb(power, radio) {
 }
 
 /**
- * Remainder that is never negative, as Python's.
+ * Non-negative remainder, as in Python.
  * @param {number} value
  * @param {number} period
  */

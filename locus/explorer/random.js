@@ -1,4 +1,4 @@
-/** Seeded random numbers: an integer in, a stream that is the same on every machine out. */
+/** Seeded random numbers: an integer in, a stream that is identical on every machine out. */
 
 export class Random {
   #state;
@@ -8,10 +8,10 @@ export class Random {
   /** @param {number} seed any integer */
   constructor(seed) {
     this.#state = seed >>> 0;
-    for (let i = 0; i < 4; i++) this.uniform(); // seeds that are close should not start alike
+    for (let i = 0; i < 4; i++) this.uniform(); // decorrelates the streams of nearby seeds
   }
 
-  /** Uniform in [low, high): the generator mulberry32. */
+  /** Uniform in [low, high), by the generator mulberry32. */
   uniform(low = 0, high = 1) {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -27,7 +27,7 @@ export class Random {
     return Math.floor(this.uniform() * count);
   }
 
-  /** Standard normal, after Box and Muller. */
+  /** Standard normal, by the Box-Muller method. */
   normal() {
     if (this.#spare !== null) {
       const spare = this.#spare;

@@ -1,22 +1,22 @@
 /**
- * Levenberg-Marquardt on all paths of a snapshot together: a channel and a first guess in, the least-squares fit out.
+ * Levenberg-Marquardt over all paths of a snapshot jointly: a channel and a first guess in, the least-squares fit out.
  *
  * A port of `locus/receiver/fit_cpu.py`. For path i the columns of the Jacobian are the derivatives by angle, by delay, and by
  * the real and the imaginary part of its gain: g A' F, g A F', A F and j A F, with an array factor A and a delay factor
- * F. It is never formed: its inner products are products of two small ones. Phases are counted from the middle of the
- * band and of the array.
+ * F. It is never formed, as its inner products are products of two small ones. Phases are relative to the centre of
+ * the band and of the array.
  */
 
 /**
  * @typedef {import("./observation.js").Complex} Complex
  * @typedef {[number, number]} Pair real and imaginary part
- * @typedef {Pair[]} Gram inner products of the factors of two paths, as `pairGram` makes them
+ * @typedef {Pair[]} Gram inner products of the factors of two paths, from `pairGram`
  * @typedef {Complex & {length: number}} Waves (path, length)
- * @typedef {{normal: Float64Array, right: Float64Array, cost: number}} System normal equations at a state, and its cost
+ * @typedef {{normal: Float64Array, right: Float64Array, cost: number}} System normal equations of a state, and its cost
  */
 
 /**
- * @typedef {object} Columns paths under way, angles in radians a subcarrier or antenna, gains in units of the noise
+ * @typedef {object} Columns paths being fitted; angles in radians per subcarrier or antenna, gains in units of the noise amplitude
  * @property {Float64Array} delay
  * @property {Float64Array} angle
  * @property {Float64Array} gainRe
@@ -29,7 +29,7 @@
  * @param {Complex} channel (antenna, subcarrier)
  * @param {Columns} start
  * @param {number} numAntennas
- * @param {number} numIterations at most
+ * @param {number} numIterations largest number of iterations
  * @param {import("./estimator.js").FitConstants} constants
  * @returns {State}
  */
@@ -116,7 +116,7 @@ function moments({ re, im, length }, i, j) {
 }
 
 /**
- * What the channel has in common with path i: by the slope of its angle, by that of its delay, and plain.
+ * Inner products of the channel with path i: with its derivatives by angle and by delay, and with the path itself.
  * @param {Complex} channel
  * @param {Waves} wave
  * @param {Waves} array
@@ -183,8 +183,8 @@ function linearise(channel, numAntennas, state, energy) {
 }
 
 /**
- * Inner products of the factors of two paths, complex, from the moments of array and delay factors: angle with angle,
- * angle with delay, delay with delay, angle with plain, delay with plain, plain with plain.
+ * Complex inner products of two paths and their derivatives, from the moments of array and delay factors: angle with
+ * angle, angle with delay, delay with delay, angle with plain, delay with plain, plain with plain.
  * @param {number[]} a
  * @param {number[]} f
  * @returns {Gram}
@@ -198,7 +198,7 @@ function pairGram(a, f) {
 }
 
 /**
- * Take path j's model out of path i's misfit and the other way round; returns Re(conj(g_i) <i, j> g_j).
+ * Subtract path j's model from path i's misfit and vice versa; returns Re(conj(g_i) <i, j> g_j).
  * @param {number[][]} misfit
  * @param {Columns} state
  * @param {number} i
@@ -210,7 +210,7 @@ function subtractModel(misfit, { gainRe, gainIm }, i, j, [, , , byAngle, byDelay
     misfit[i][2 * block] -= re * gainRe[j] - im * gainIm[j];
     misfit[i][2 * block + 1] -= re * gainIm[j] + im * gainRe[j];
     if (i === j) return;
-    // <j, i> is the conjugate of <i, j>, and a slope has changed sides: j times the conjugate of -j z is -conj(z)
+    // <j, i> is the conjugate of <i, j>, with the derivative on the other side: j times the conjugate of -j z is -conj(z)
     const [x, y] = block < 2 ? [-re, im] : [re, -im];
     misfit[j][2 * block] -= x * gainRe[i] - y * gainIm[i];
     misfit[j][2 * block + 1] -= x * gainIm[i] + y * gainRe[i];
@@ -220,7 +220,7 @@ function subtractModel(misfit, { gainRe, gainIm }, i, j, [, , , byAngle, byDelay
 }
 
 /**
- * Entries of the normal matrix of paths i and j.
+ * Fill the entries of the normal matrix for paths i and j.
  * @param {Float64Array} normal
  * @param {Columns} state
  * @param {number} i
@@ -252,7 +252,7 @@ function fillNormal(normal, { gainRe, gainIm }, i, j, [aa, ad, dd, ap, dp, pp]) 
 }
 
 /**
- * Damped step by Cholesky's factorisation; null if the matrix is not positive definite.
+ * Damped step by Cholesky factorisation; null if the matrix is not positive definite.
  * @param {System} system
  * @param {number} damping
  * @param {number} regular
@@ -266,7 +266,7 @@ function solve({ normal, right }, damping, regular) {
   for (let i = 0; i < size; i++) {
     for (let j = 0; j <= i; j++) {
       let total = normal[i * size + j];
-      // A path without gain has no derivative by angle and delay.
+      // Derivatives by angle and delay vanish for a path without gain.
       if (i === j) total += damping * normal[i * size + i] + regular * largest;
       for (let k = 0; k < j; k++) total -= factor[i * size + k] * factor[j * size + k];
       if (i === j && !(total > 0)) return null;

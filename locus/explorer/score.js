@@ -1,7 +1,7 @@
 /** LOCUS-DT: features of every candidate and of an observation in, the score of each candidate out. */
 
 /**
- * @typedef {{shape: number[], values: ArrayLike<number>}} Tensor row after row
+ * @typedef {{shape: number[], values: ArrayLike<number>}} Tensor values in row-major order
  * @typedef {Record<string, Tensor>} Weights
  */
 
@@ -23,7 +23,7 @@ export function linear(weight, bias, vector, from = 0) {
 }
 
 /**
- * Negative numbers become zero, in place.
+ * Rectifier: set negative numbers to zero, in place.
  * @param {Float64Array} vector
  */
 export function relu(vector) {
@@ -32,7 +32,7 @@ export function relu(vector) {
 }
 
 /**
- * The candidates' part of the first layer, once for all snapshots: (candidate, unit).
+ * The candidates' part of the first layer (candidate, unit), which all snapshots share.
  * @param {Weights} weights
  * @param {Float64Array} candidates features of all candidates
  */
@@ -47,7 +47,7 @@ export function embed(weights, candidates) {
 
 /**
  * @param {Weights} weights
- * @param {Float64Array} embedded what `embed` made of the candidates
+ * @param {Float64Array} embedded result of `embed` for the candidates
  * @param {Float64Array} observed features of the observation
  * @returns {Float64Array} scores (candidate)
  */
@@ -65,7 +65,7 @@ export function scorePairs(weights, embedded, observed) {
 }
 
 /**
- * Log posterior from scores, whatever their size.
+ * Log posterior from scores, without overflow.
  * @param {Float64Array} scores
  */
 export function normalise(scores) {

@@ -1,4 +1,4 @@
-/** The paths as stems: observed and predicted angles and SNRs in, a picture on a canvas out. */
+/** Stem plot of the paths: observed and predicted angles and SNRs in, a drawing on a canvas out. */
 
 import { resize } from "./canvas.js";
 import { themeOf } from "./colours.js";
@@ -8,7 +8,7 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [46, 10, 8, 36]; // [px]
 /**
  * @param {HTMLCanvasElement} canvas
  * @param {import("./locate.js").Look | null} result
- * @param {[number, number]} range SNRs [dB] beyond which the networks see no difference
+ * @param {[number, number]} range SNRs [dB] to which the networks clip their input
  */
 export function drawStems(canvas, result, [low, high]) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];

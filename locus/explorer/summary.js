@@ -1,4 +1,4 @@
-/** Read-outs: a log posterior over candidates and the true place in, what a person wants to know of it out. */
+/** Read-outs: a log posterior over candidates and the true position in, the numbers that the page shows out. */
 
 /**
  * @param {Float64Array} logs log posterior (candidate)

@@ -12,10 +12,10 @@ import { modulo } from "./radio.js";
 
 /**
  * @typedef {object} TwinConstants
- * @property {number} slack [m^2] of beams
- * @property {number} element_gain_db [dBi] at broadside
- * @property {number} most_loss_db how far the gain falls at most
- * @property {number} half_power_width of an element [rad]
+ * @property {number} slack tolerance of beams on cross products [m^2]
+ * @property {number} element_gain_db gain at broadside [dBi]
+ * @property {number} most_loss_db largest attenuation relative to broadside [dB]
+ * @property {number} half_power_width half-power beamwidth of an element [rad]
  */
 
 /**
@@ -81,11 +81,11 @@ export class Twin {
     this.constants = constants;
     this.beams = makeBeams(room.walls, receiver.x, receiver.y, options.maxDepth, constants.slack);
     this.gates = makeGates(room.walls, this.beams);
-    this.points = new Float64Array(2 * (options.maxDepth + 2)); // receiver, bounces, candidate
+    this.points = new Float64Array(2 * (options.maxDepth + 2)); // receiver, reflections, candidate
   }
 
   /**
-   * Strongest paths of each candidate.
+   * Trace the strongest paths of each candidate.
    * @param {number} heading [rad]
    * @param {Float64Array} candidates (candidate, 2) [m]
    * @returns {Paths}
@@ -103,7 +103,7 @@ export class Twin {
   }
 
   /**
-   * Polylines of all paths to one place, for drawing.
+   * Polylines of all paths to one position, for drawing.
    * @param {number} heading [rad]
    * @param {number} x
    * @param {number} y
@@ -174,7 +174,7 @@ export class Twin {
   }
 
   /**
-   * Whether a wall other than those that its ends lie on touches the segment that starts at `points[at]`.
+   * Whether a wall blocks the segment that starts at `points[at]`, other than the walls at its ends.
    * @param {number} at
    * @param {number} from
    * @param {number} to
@@ -209,7 +209,7 @@ export class Twin {
     let aoa = modulo(direction - heading + Math.PI, 2 * Math.PI) - Math.PI;
     if (aoa >= Math.PI) aoa -= 2 * Math.PI; // the remainder of a tiny negative number rounds to 2 pi
     const amplitude = (wavelength / (4 * Math.PI * length)) * 10 ** (elementGainDb(aoa, this.constants) / 20);
-    // The phase in whole turns first: length / wavelength is in the thousands.
+    // Reduce the phase to one turn first, as length / wavelength is in the thousands.
     const turns = length / wavelength;
     const phase = -2 * Math.PI * (turns - Math.floor(turns));
     /** @type {Complex} */

@@ -1,13 +1,13 @@
 /**
- * The worker: scenes in, results out, the newest scene only.
+ * The worker: scenes in, results of the newest scene out.
  *
- * The first message holds the settings. Each other one is a request {id, scene, dragging}; its answer is
- * {id, result, coarse} or {id, error}. While something is dragged and a full look takes long, a coarse one goes ahead.
+ * The first message holds the settings. Every later one is a request {id, scene, dragging}, answered by
+ * {id, result, coarse} or {id, error}. While something is dragged and a full evaluation is slow, a coarse one is sent first.
  */
 
 import { Locator } from "./locate.js";
 
-const PATIENCE = 40; // [ms] that a full look may take without a coarse one before it
+const PATIENCE = 40; // [ms], longest full evaluation that is not preceded by a coarse one
 
 /** @typedef {{id: number, scene: import("./locate.js").Scene, dragging: boolean}} Request */
 /** @typedef {{id: number, result?: import("./locate.js").Look, coarse?: boolean, error?: string}} Answer */
@@ -17,14 +17,14 @@ let locator = null;
 /** @type {Request | null} */
 let pending = null;
 /** @type {Map<string, number>} */
-const usual = new Map(); // how long a full look takes, by method and depth
+const usual = new Map(); // duration of a full evaluation [ms], by method and depth
 
 self.onmessage = (/** @type {MessageEvent<{settings: import("./locate.js").Settings} | Request>} */ { data }) => {
   if ("settings" in data) {
     locator = new Locator(data.settings);
     return;
   }
-  if (pending === null) setTimeout(work); // after all requests that wait already
+  if (pending === null) setTimeout(work); // runs after all requests already queued
   pending = data;
 };
 
@@ -37,7 +37,7 @@ function work() {
     const gridPoints = Math.ceil(request.scene.gridPoints / 2);
     answer(locator, { ...request, scene: { ...request.scene, gridPoints } }, true);
     pending = { ...request, dragging: false };
-    setTimeout(work); // a newer request takes its place
+    setTimeout(work); // lets a newer request replace this one
     return;
   }
   const milliseconds = answer(locator, request, false);
@@ -45,7 +45,7 @@ function work() {
 }
 
 /**
- * Compute and post; returns how long it took.
+ * Compute and post the result; returns the duration [ms].
  * @param {Locator} locator
  * @param {Request} request
  * @param {boolean} coarse

@@ -1,12 +1,12 @@
-/** What can be moved: a room, a receiver with its heading and a transmitter, and where each of them may go. */
+/** The world: a room, a receiver with its heading and a transmitter, and the rules for moving each of them. */
 
 import { boundsOf, contains, distanceToEdges, shift } from "./geometry.js";
 import { drawObstacle, drawPoint, drawRoom, isFree, makeGrid, mayStand } from "./layout.js";
 import { Random } from "./random.js";
 import { modulo } from "./radio.js";
 
-const APART = 1; // [m], least distance of transmitter and receiver
-const TURN = (5 * Math.PI) / 180; // of the heading, at a key
+const APART = 1; // [m], smallest distance between transmitter and receiver
+const TURN = (5 * Math.PI) / 180; // [rad], turn of the heading per key press
 const MOST_GRID_POINTS = 81;
 
 /**
@@ -16,7 +16,7 @@ const MOST_GRID_POINTS = 81;
  * @typedef {import("./locate.js").Settings} Settings
  */
 
-/** Things are named `transmitter`, `receiver`, `heading`, `obstacle 1`, `obstacle 2` and so on. */
+/** Objects ("things") are named `transmitter`, `receiver`, `heading`, `obstacle 1`, `obstacle 2` and so on. */
 export class World {
   /**
    * @param {Settings} settings
@@ -35,7 +35,7 @@ export class World {
   }
 
   /**
-   * Draw the room, unless it is given, the receiver and the transmitter.
+   * Draw a random room, unless one is given, and random positions of receiver and transmitter.
    * @param {number} seed
    */
   reset(seed) {
@@ -52,13 +52,13 @@ export class World {
     return 0.1 * Math.max(x1 - x0, y1 - y0);
   }
 
-  /** Names of all things. */
+  /** Names of all objects. */
   get things() {
     return ["transmitter", "receiver", "heading", ...this.room.obstacles.map((_, i) => `obstacle ${i + 1}`)];
   }
 
   /**
-   * Where a thing is: of an obstacle its first corner, of the heading the arrow's tip.
+   * Position of an object: the first corner of an obstacle, the arrow's tip for the heading.
    * @param {string} thing
    * @returns {Place}
    */
@@ -74,7 +74,7 @@ export class World {
   }
 
   /**
-   * The thing at a place, or null; things that are points may be `reach` [m] away.
+   * The object at a position, or null; point-like objects may be up to `reach` [m] away.
    * @param {number} x
    * @param {number} y
    * @param {number} reach
@@ -88,7 +88,7 @@ export class World {
   }
 
   /**
-   * Move a thing to a place, or along one axis only where that is as far as it gets; returns whether it moved.
+   * Move an object to a position, or along one axis if only that is possible; returns whether it moved.
    * @param {string} thing
    * @param {number} x
    * @param {number} y
@@ -103,7 +103,7 @@ export class World {
   }
 
   /**
-   * Move a thing by steps of a key; the heading turns instead.
+   * Move an object by the step of a key press; the heading turns instead.
    * @param {string} thing
    * @param {number} stepsX
    * @param {number} stepsY
@@ -124,7 +124,7 @@ export class World {
   }
 
   /**
-   * Put a thing to a place if it may be there; returns whether it moved.
+   * Place an object at a position if it may be there; returns whether it moved.
    * @param {string} thing
    * @param {number} x
    * @param {number} y
@@ -149,7 +149,7 @@ export class World {
   }
 
   /**
-   * Add an obstacle where there is space, and select it; returns false if there is none.
+   * Add an obstacle where there is space, and select it; returns false if there is no space.
    * @param {number} seed
    */
   addObstacle(seed) {
@@ -167,7 +167,7 @@ export class World {
     return false;
   }
 
-  /** Remove the selected obstacle; returns false if none is. */
+  /** Remove the selected obstacle; returns false if none is selected. */
   removeObstacle() {
     const index = indexOf(this.selected);
     if (index < 0) return false;
@@ -178,7 +178,7 @@ export class World {
 }
 
 /**
- * What a world starts from.
+ * Draw the contents of a new world: room, receiver, transmitter and grid size.
  * @param {Settings} settings
  * @param {Room | null} given
  * @param {number} seed
@@ -194,7 +194,7 @@ function drawThings({ room: settings, constants }, given, seed) {
   };
   const receiver = { ...place(), heading: random.uniform(-Math.PI, Math.PI) };
   const transmitter = place((x, y) => Math.hypot(x - receiver.x, y - receiver.y) >= APART);
-  // As many candidates as the paper's grid has, also in a room that fills its bounding box less
+  // Keep the number of candidates of the paper's grid, also in a room that fills less of its bounding box
   let gridPoints = settings.grid_points;
   const tooFew = () => makeGrid(room, gridPoints).points.length / 2 < settings.min_feasible;
   while (gridPoints < MOST_GRID_POINTS && tooFew()) gridPoints++;
@@ -202,7 +202,7 @@ function drawThings({ room: settings, constants }, given, seed) {
 }
 
 /**
- * Index of an obstacle, -1 of any other thing.
+ * Index of an obstacle; -1 for any other object.
  * @param {string} thing
  */
 export function indexOf(thing) {

@@ -1,6 +1,6 @@
-"""Checksums: files in; SHA256SUMS beside them, by which a changed bit is found, out.
+"""Checksums: files in; SHA256SUMS beside them, which reveals any later change, out.
 
-The format is that of ``sha256sum``, so that ``sha256sum -c SHA256SUMS`` checks a folder, too.
+The format is that of ``sha256sum``: ``sha256sum -c SHA256SUMS`` checks a folder.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ LEDGER = "SHA256SUMS"
 
 
 class DamagedError(ValueError):
-    """A file is not what was written."""
+    """A file does not match its checksum."""
 
 
 @contextmanager
 def sealing(path: Path) -> Iterator[Path]:
-    """Where to write what is to become ``path``, as :func:`locus.settings.atomic.replacing`; its checksum is noted."""
+    """Yield a temporary path like :func:`locus.settings.atomic.replacing`, and record the checksum of the new file."""
     with replacing(path) as scratch:
         yield scratch
         digest = checksum(scratch)
@@ -35,7 +35,7 @@ def sealing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from a folder's checksums: two writers would each lose the other's."""
+    """Lock a folder's checksums, so that concurrent writers do not overwrite each other's entries."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -45,12 +45,12 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def intact(path: Path) -> bool:
-    """Whether a file is there and has the checksum that was noted when it was written."""
+    """Whether a file exists and matches its recorded checksum."""
     return path.is_file() and _read(path.parent).get(path.name) == checksum(path)
 
 
 def damaged(path: Path) -> bool:
-    """Whether a file is there and has another checksum than the one noted for it; one without passes."""
+    """Whether a file exists and differs from its recorded checksum; False without a recorded one."""
     noted = _read(path.parent).get(path.name)
     return noted is not None and path.is_file() and noted != checksum(path)
 
@@ -58,12 +58,12 @@ def damaged(path: Path) -> bool:
 def check_intact(path: Path) -> None:
     """Raise a DamagedError if a file is damaged.
 
-    A file without a checksum, like weights that a user copied somewhere else, passes.
+    A file without a recorded checksum, such as weights copied to another folder, passes.
     """
     if damaged(path):
         raise DamagedError(
-            f"Expected {path} as it was written, got other bytes than {LEDGER} beside it says; "
-            "`locus reproduce` makes it again, or restore it from a copy"
+            f"Expected {path} to match {LEDGER} beside it, got another checksum; "
+            "`locus reproduce` computes it again, or restore it from a copy"
         )
 
 
@@ -74,7 +74,7 @@ def checksum(path: Path) -> str:
 
 
 def _read(folder: Path) -> dict[str, str]:
-    """Checksums by file name; a line that cannot be read counts as absent."""
+    """Checksums by file name; malformed lines are skipped."""
     ledger = folder / LEDGER
     if not ledger.is_file():
         return {}

@@ -1,7 +1,7 @@
-"""Which settings are read: a process that records and a configuration in, the names of those that it reads out.
+"""Recording of settings: a configuration in; the names of the settings that a process reads from it out.
 
-A chapter's kernel records, and no other process: there ``open_run`` hands out a view of the configuration that notes
-every field that is read, whoever reads it. Elsewhere it hands out the configuration itself, at no cost.
+Only the kernel of a chapter records. There, ``open_run`` returns a view of the configuration that logs every field when
+it is read, by any code. In other processes it returns the configuration itself, at no cost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Record:
-    """What is recorded: the settings of one run, each name a line of a file when it is first read."""
+    """Log of the settings of one run: a file with one line per setting, written when it is first read."""
 
     run: str
     file: Path
@@ -38,14 +38,14 @@ _record: _Record | None = None
 
 
 def start(run: str, file: str) -> None:
-    """Record in ``file``, from here to the end of this process, which settings of ``run`` are read."""
+    """Log the settings of ``run`` that are read, from now to the end of this process, in ``file``."""
     global _record
     _record = _Record(run, Path(file))
-    _record.file.touch()  # a file without a line: nothing was read; no file: nothing was recorded
+    _record.file.touch()  # an empty file means that nothing was read; a missing one, that nothing was recorded
 
 
 def watched(run: str, config: Config) -> Config:
-    """The configuration of a run that was opened just now; as a view that notes what is read, if it is recorded."""
+    """Return the configuration of a run, as a view that logs reads if this run is recorded."""
     if _record is None or _record.run != run:
         return config
     views = {
@@ -59,7 +59,7 @@ def watched(run: str, config: Config) -> Config:
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Read settings without recording it: to check them, or what was made with them, not to compute with them."""
+    """Suspend recording, for code that reads settings to check or hash them rather than to compute with them."""
     if _record is None or _record.paused:
         yield
         return
@@ -71,10 +71,11 @@ def unrecorded() -> Iterator[None]:
 
 
 def _view(section: Any, values: dict[str, Any], names: dict[str, str], record: _Record) -> Any:
-    """``section`` with ``values``, of which those in ``names`` are noted when they are read.
+    """View of ``section`` with ``values``; reading a field in ``names`` logs it under its full name.
 
-    It passes for what it views: it is equal to it, and a copy by ``replace`` or pickle is not watched, as making one
-    reads every field that is kept. A hash reads none: it finds what is cached, and says nothing of it.
+    The view behaves like its section: it compares equal and has the same class. Copies made by ``replace`` or pickle
+    are plain, as copying already reads, and logs, every field that is kept. Hashing logs nothing, as it only looks up
+    caches.
     """
     kind = type(section)
 

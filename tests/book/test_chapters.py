@@ -125,7 +125,7 @@ def test_it_is_fresh_until_something_changes_that_it_read(source: Path, monkeypa
 
 
 def stub_kernel(given: Path, executed: Path, *_: object, extra_arguments: list[str], **options: object) -> None:
-    """A kernel that starts as a real one would, and executes nothing."""
+    """Start recording as a real kernel does, but execute nothing."""
     (line,) = [one.partition("=")[2] for one in extra_arguments if "exec_lines" in one]
     exec(line, {})
     shutil.copy(given, executed)
@@ -133,7 +133,7 @@ def stub_kernel(given: Path, executed: Path, *_: object, extra_arguments: list[s
 
 @pytest.fixture
 def stubbed(source: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The made-up source, and a kernel that executes nothing."""
+    """The synthetic source, with a kernel that executes nothing."""
     monkeypatch.setattr(recording, "_record", None)
     monkeypatch.setattr(papermill, "execute_notebook", stub_kernel)
     return source
@@ -191,7 +191,7 @@ def test_a_corrected_figure_makes_due_the_chapters_that_use_it(
     copy = tmp_path / "locus"
     shutil.copytree(sources.ROOT, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(sources, "ROOT", copy)
-    assert all(step.fresh() for step in steps), "a copy is as good"
+    assert all(step.fresh() for step in steps), "an identical copy of the package changes nothing"
     text = (copy / module).read_text()
     assert old in text
     (copy / module).write_text(text.replace(old, new, 1))
@@ -219,13 +219,11 @@ def test_a_stale_chapter_is_not_put_into_the_book(source: Path, monkeypatch: pyt
     one.make()
     source.write_text(HEAD + "# %% [markdown]\n# A new word.\n")
     monkeypatch.setattr(build, "chapters", lambda: [source])
-    with pytest.raises(
-        FileNotFoundError, match=r"Expected chapter 01_made_up as it would be made now, got a stale one"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"Expected an up-to-date chapter 01_made_up, got a stale one"):
         build.stage(one.run)
 
 
 @pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 def test_headers_of_all_chapters_name_what_exists(path: Path) -> None:
-    """Every step that a chapter needs has a hash of its own."""
+    """Every artifact in the header exists, so that the chapter has a hash."""
     assert len(Chapter(locus.open_run("smoke"), path).hash()) == 16

@@ -236,7 +236,7 @@ class TestRemove:
     def test_what_git_keeps_is_refused(self, copy: Path) -> None:
         for command in (["init", "--quiet"], ["add", "data/tiny/run.yml"]):
             subprocess.run(["git", *command], cwd=copy, check=True)
-        with pytest.raises(ValueError, match=r"Expected a run that git does not keep, got 'tiny'"):
+        with pytest.raises(ValueError, match=r"Expected a run that git does not track, got 'tiny'"):
             runs.remove_run("tiny")
         assert due(run()) == []
 
@@ -278,7 +278,7 @@ def test_a_word_in_a_chapter_makes_that_chapter_due(copy: Path) -> None:
 
 
 def test_results_stand_although_their_stores_are_gone(copy: Path) -> None:
-    """As in a clone, which has the results of a run but not its stores."""
+    """As in a clone, which contains the results of a run but not its stores."""
     for folder in ("candidates", "observations"):
         shutil.rmtree(copy / "data" / "tiny" / folder)
     assert due(run()) == []
@@ -356,7 +356,7 @@ def test_a_stale_store_is_made_anew(copy: Path) -> None:
 def test_force_makes_all_but_stores_again(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(reproduce.dry_run(run(), force=True))
     assert sum(": to make" in line for line in lines) == len(KEPT) + 2
-    assert sum(line.endswith("train: fresh") for line in lines) == 3, "stores are there, and are used"
+    assert sum(line.endswith("train: fresh") for line in lines) == 3, "stores exist and are reused"
     reproduce.reproduce(run(), "01", force=True)
     assert "notebooks/01_room: computed" in capsys.readouterr().out
 
@@ -422,7 +422,7 @@ def test_the_other_twin_is_compared_on_the_same_snapshots(copy: Path) -> None:
     for name in ("random", "grid"):
         own, theirs = data[name].values.T
         assert np.median(np.abs(own - theirs)) < 1e-3
-        assert (own != theirs).any(), "traced again, by the other one"
+        assert (own != theirs).any(), "traced by the other twin, hence slightly different"
         assert float(other.difference(name).difference) == pytest.approx((own - theirs).mean(), abs=1e-6)
 
 
@@ -434,7 +434,7 @@ class TestWitness:
     def test_a_small_change_of_a_stage_is_found_there_and_only_there(
         self, copy: Path, monkeypatch: pytest.MonkeyPatch, module: str
     ) -> None:
-        """Deliberately wrong, one stage at a time, with unchanged RECIPE."""
+        """Change one stage at a time slightly, without raising its RECIPE."""
         sample, refine, features = locus.Layout.sample, fit.refine, pairwise.features
         mutations: dict[str, tuple[object, str, Callable[..., object]]] = {
             "layout": (locus.Layout, "sample", lambda self, *given: sample(self, *given) + 1e-6),
@@ -448,6 +448,6 @@ class TestWitness:
             ),
         }
         monkeypatch.setattr(*mutations[module])
-        moved = witness.Witness(run()).differences()
-        assert len(moved) == 1
-        assert moved[0].startswith(f"{module} moved: ")
+        found = witness.Witness(run()).differences()
+        assert len(found) == 1
+        assert found[0].startswith(f"{module} no longer reproduces ")

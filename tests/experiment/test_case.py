@@ -1,4 +1,4 @@
-"""Cases: groups that depend on seed, split and index alone, and are made part by part."""
+"""Cases: groups depend only on seed, split and index, and are computed part by part on demand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_group_depends_on_seed_split_and_index_alone() -> None:
     assert np.array_equal(alone.candidates, again.candidates)
     other = load_config("smoke", {"seed": 1})
     assert not np.array_equal(Case(other, "train", 7).layout.walls, alone.layout.walls)
-    # Another number of layouts is the same experiment, longer or shorter.
+    # The number of layouts does not change the individual layouts.
     longer = load_config("smoke", {"training.num_layouts": 5000})
     assert np.array_equal(Case(longer, "train", 7).candidates, alone.candidates)
 
@@ -78,7 +78,7 @@ def test_parts_are_made_when_asked_for_and_shared_by_variants(monkeypatch: pytes
     assert case.observed.sizes["snapshot"] == len(case.truth)
     assert (drawn, traced) == ([1], [count])
     assert len(case.off_list().snapshots.iq) == len(case.moved(0.3, (0.1, 0.3)).snapshots.iq)
-    assert drawn == [1], "a room is drawn once"
+    assert drawn == [1], "the room is drawn once"
     assert traced.count(count) == 1, "and its candidates are traced once"
 
 

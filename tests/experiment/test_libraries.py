@@ -1,4 +1,4 @@
-"""Candidate libraries: their contents, and errors."""
+"""Candidate libraries and observations: contents, recovery from damage, and errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def build(store: Library | Observations) -> None:
 
 
 def nobody() -> NoReturn:
-    raise AssertionError("no worker should be asked for")
+    raise AssertionError("no worker should be requested")
 
 
 def test_store_holds_each_group_as_it_is_made_alone(copy: Library) -> None:
@@ -81,12 +81,12 @@ def test_store_is_lazy_labelled_and_says_how_it_was_made(copy: Library) -> None:
     assert data.attrs["versions"]["sionna-rt"] == "2.2.0"
     assert data.attrs["hash"] == copy.hash()
     sionna = Library(locus.open_run("smoke", {"twin.train": "sionna"}), "train").recipe()
-    assert {"num_rays", "table_size"} <= sionna["paths"]["twin"].keys()  # what Sionna's results depend on
+    assert {"num_rays", "table_size"} <= sionna["paths"]["twin"].keys()  # Sionna's results depend on these
 
 
 def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Library) -> None:
     other = Library(locus.Run(copy.run.name, locus.load_config("smoke", {**CHANGES, "room.num_obstacles": 2})), "train")
-    message = r"room\.num_obstacles is 3 in the store and 2 in the settings\. Use another run, or remove"
+    message = r"room\.num_obstacles is 3 in the store and 2 in the settings; use another run, or remove"
     with pytest.raises(StoreError, match=message):
         other.open()
     with pytest.raises(StoreError, match=message):
@@ -99,17 +99,17 @@ def test_a_store_made_with_other_settings_is_refused_and_told_apart(copy: Librar
 
 def test_a_finished_store_is_not_computed_again(copy: Library, capsys: pytest.CaptureFixture[str]) -> None:
     copy.build(nobody)
-    assert capsys.readouterr().out == "candidates of train: all 3 blocks are there\n"
+    assert capsys.readouterr().out == "candidates of train: all 3 blocks are finished\n"
 
 
 def test_a_missing_or_unfinished_store_says_how_to_go_on(copy: Library) -> None:
     lines = Journal(copy.path).path.read_text().splitlines(keepends=True)
-    Journal(copy.path).path.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill leaves it
+    Journal(copy.path).path.write_text("".join(lines[:2]) + lines[2][:40])  # as after a kill
     assert len(copy.todo()) == 2
-    with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` goes on"):
+    with pytest.raises(StoreError, match=r"Expected 3 blocks of train candidates, got 1; `locus build train` resumes"):
         copy.open()
     with pytest.raises(
-        StoreError, match=r"Expected the candidates of test in run smoke-.*, got none; `locus build test` makes it"
+        StoreError, match=r"Expected the candidates of test in run smoke-.*, got none; `locus build test` builds it"
     ):
         Library(copy.run, "test").open()
 
@@ -122,7 +122,7 @@ def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, caps
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
     copy.build()
-    assert "candidates of train: block 1 is damaged (gain/c/1/0/0); it is made again" in capsys.readouterr().out
+    assert "candidates of train: block 1 is damaged (gain/c/1/0/0); computing it again" in capsys.readouterr().out
     for path, (expected, stamp) in files.items():
         assert path.read_bytes() == expected
         of_block = path.relative_to(copy.path).parts[2] == "1"
@@ -134,21 +134,23 @@ def test_a_damaged_chunk_is_found_named_and_made_again_alone(copy: Library, caps
 def test_damaged_metadata_is_found_named_and_written_again(
     copy: Library, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    """An array whose byte order was changed would give other numbers."""
+    """Wrong metadata, like a changed byte order, would silently change the values."""
     before = copy.open().compute()
     victim = copy.path / name
     victim.write_text(victim.read_text().replace("little", "big") if "/" in name else "{")
     assert not copy.fresh()
-    with pytest.raises(StoreError, match=rf"Expected train\.zarr .* got {name} damaged; `locus build train` mends it"):
+    with pytest.raises(
+        StoreError, match=rf"Expected train\.zarr .* got {name} damaged; `locus build train` repairs it"
+    ):
         copy.open()
     copy.build(nobody)
-    assert f"candidates of train: {name} is damaged; it is written again" in capsys.readouterr().out
+    assert f"candidates of train: {name} is damaged; writing it again" in capsys.readouterr().out
     assert copy.fresh()
     xr.testing.assert_identical(copy.open().compute(), before)
 
 
 def test_a_damaged_line_of_the_journal_costs_its_block_alone(copy: Library) -> None:
-    """Whichever bit flips in whichever line of a block, that block alone is made again."""
+    """A flipped bit anywhere in the line of a block makes only that block due."""
     path = Journal(copy.path).path
     text = path.read_bytes()
     start = text.index(b"\n") + 1
@@ -172,7 +174,7 @@ def test_a_lost_journal_makes_a_store_anew(copy: Library, capsys: pytest.Capture
 class TestAdopt:
     @pytest.fixture
     def other(self, copy: Library) -> Library:
-        """The same library in another run, not there yet."""
+        """The same library in another run, not built yet."""
         return Library(locus.open_run("smoke", CHANGES, "other"), "train")
 
     def test_a_store_is_copied_so_that_damage_in_one_run_is_not_damage_in_the_other(
@@ -190,7 +192,7 @@ class TestAdopt:
     ) -> None:
         (copy.path / name).write_bytes(b"damaged")
         assert not other.adopt()
-        assert capsys.readouterr().out == f"{copy.run.name}/candidates/train is damaged, and is not copied\n"
+        assert capsys.readouterr().out == f"{copy.run.name}/candidates/train is damaged; not copying it\n"
         assert not other.path.exists()
 
 
@@ -256,7 +258,7 @@ def test_bad_commands_are_named(
 
 @pytest.fixture(scope="module")
 def observed(built: Path) -> Path:
-    """The same data folder, with the library's observations."""
+    """The same data folder, with observations of the library."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCUS_DATA", str(built))
         build(Observations(locus.open_run("smoke", CHANGES), "train"))
@@ -311,6 +313,6 @@ def test_observations_need_their_library(
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
     assert main(["observe", "train", "--profile", "smoke", "--workers", "1"]) == 2
     assert (
-        "Expected the candidates of train in run smoke, got none; `locus build train` makes it"
+        "Expected the candidates of train in run smoke, got none; `locus build train` builds it"
         in capsys.readouterr().err
     )

@@ -39,7 +39,7 @@ def test_nothing_is_left_to_compute_and_every_step_says_so(
     reproduce.reproduce(paper)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(reproduce.all_steps(paper))
-    assert all(line.endswith((": fresh", "as all that is made from it is fresh")) for line in lines)
+    assert all(line.endswith((": fresh", "as everything made from it is fresh")) for line in lines)
     assert {path: path.stat().st_mtime_ns for path in paper.path.rglob("*") if path.is_file()} == before
 
 

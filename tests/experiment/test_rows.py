@@ -56,7 +56,7 @@ def test_off_list_transmitters_are_heard_and_their_truth_is_the_nearest_candidat
     assert case.layout.is_free(case.transmitters.position).all()
     for position, truth in zip(case.transmitters.position, case.truth, strict=True):
         assert np.linalg.norm(case.candidates - position, axis=1).argmin() == truth
-        assert np.linalg.norm(case.candidates - position, axis=1).min() > 1e-3, "not on the grid"
+        assert np.linalg.norm(case.candidates - position, axis=1).min() > 1e-3, "not on a candidate"
     xr.testing.assert_identical(case.snapshots, OffList(CONFIG, "eval_grid", 1).snapshots)
 
 
@@ -68,12 +68,12 @@ def test_off_list_transmitters_that_nobody_hears_are_drawn_again() -> None:
 
 
 def test_transmitters_that_nobody_hears_count_if_the_settings_want_them() -> None:
-    """Pure-noise snapshots are near outage, and only their silence is informative."""
+    """Pure-noise snapshots are near outage; only the absence of paths is informative."""
     changes = {"twin.evaluation": "image", "twin.max_depth": 0, "transmitter.heard": False}
     config = locus.load_config("smoke", changes)
     rows = [evaluate_group(config, index, "eval_grid", {"locus_dt": SCORERS["locus_dt"]}) for index in (0, 1)]
     silent = np.isinf(xr.concat(rows, "snapshot").snr_db)
-    assert silent.any("snapshot").all(), "on the list and off it"
+    assert silent.any("snapshot").all(), "both on candidates and off them"
     assert (xr.concat(rows, "snapshot").stratum.where(silent, 3) == 3).all()
 
 
@@ -131,7 +131,7 @@ class TestBlocks:
         changes = {"training.num_test_layouts": 10, "evaluation.block": 3}
         longer = Rows(locus.Run(rows.run.name, locus.load_config("smoke", changes)), "test", rows.chosen)
         longer.make()
-        assert [index for index, _ in calls] == [6, 7, 8, 9], "the last block was cut short before"
+        assert [index for index, _ in calls] == [6, 7, 8, 9], "the last block was incomplete before"
         after = longer.open("test")
         assert longer.fresh()
         xr.testing.assert_equal(after.isel(snapshot=slice(14)), before)
@@ -154,10 +154,10 @@ class TestBlocks:
         rows.make()
         calls.clear()
         victim = rows.path("test", "gmm_cart")
-        victim.write_bytes(victim.read_bytes()[:-7])  # cut short
+        victim.write_bytes(victim.read_bytes()[:-7])  # truncated
         assert rows.damaged() == ["gmm_cart.nc"]
         assert not rows.fresh()
-        with pytest.raises(DamagedError, match=r"gmm_cart\.nc as it was written, got other bytes"):
+        with pytest.raises(DamagedError, match=r"gmm_cart\.nc to match SHA256SUMS beside it, got another"):
             rows.open("test")
         rows.make()
         assert {name for _, names in calls for name in names} == {"gmm_cart"}
@@ -178,5 +178,5 @@ def test_the_train_split_is_not_evaluated() -> None:
 
 
 def test_unknown_methods_are_named() -> None:
-    with pytest.raises(ValueError, match=r"Expected methods of \['locus_dt', .*\], got \['bayes'\]"):
+    with pytest.raises(ValueError, match=r"Expected methods in \['locus_dt', .*\], got \['bayes'\]"):
         Rows(locus.open_run("smoke"), "test", ("bayes",))

@@ -45,7 +45,10 @@ def test_what_does_not_exist_is_named() -> None:
     [
         (["reproduce", "--profile", "huge"], "got 'huge'"),
         (["reproduce", "--set", "room.sise=3"], "got room.sise"),
-        (["reproduce", "--profile", "smoke", "--only", "99"], "Expected 'only' to begin one of ['01_digital_twin', "),
+        (
+            ["reproduce", "--profile", "smoke", "--only", "99"],
+            "Expected 'only' to be the start of one of ['01_digital_twin', ",
+        ),
         (["book", "--run", "smoke"], "Expected chapter 01_digital_twin in run smoke, got none"),
     ],
 )

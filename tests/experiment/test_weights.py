@@ -122,11 +122,13 @@ def test_every_flipped_bit_is_found_and_its_file_alone_is_made_again(
         damaged[bit // 8] ^= 1 << (bit % 8)
         victim.write_bytes(damaged)
         assert not weights.fresh()
-        with pytest.raises(DamagedError, match=r"gmm_cart\.plain\.safetensors as it was written, got other bytes"):
+        with pytest.raises(
+            DamagedError, match=r"gmm_cart\.plain\.safetensors to match SHA256SUMS beside it, got another"
+        ):
             locus.load_scorer(run.name, "gmm_cart.plain")
     stamp = weights.path_of("turned").stat().st_mtime_ns
     make_all(due([weights]))
-    assert "models/gmm_cart: gmm_cart.plain.safetensors is damaged; it is made again" in capsys.readouterr().out
+    assert "models/gmm_cart: gmm_cart.plain.safetensors is damaged; computing it again" in capsys.readouterr().out
     after = weight_files.read_tensors(victim)[0]
     assert all(torch.equal(before[name], after[name]) for name in before)
     assert weights.path_of("turned").stat().st_mtime_ns == stamp

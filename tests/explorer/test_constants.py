@@ -1,4 +1,4 @@
-"""Numbers that the modules share with the package stand in the package alone."""
+"""Numbers that the JavaScript modules share with the package are defined only in the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from locus import explorer
 
 MODULES = [path for path in explorer.assets() if path.suffix == ".js"]
-TAKEN = {("pointer.js", 0.01)}  # a step of a key, which happens to be as long as the least distance to a wall
+TAKEN = {("pointer.js", 0.01)}  # the step of a key press, equal to the smallest distance to a wall by coincidence
 
 
 def leaves(section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -20,12 +20,12 @@ def leaves(section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def code(text: str) -> str:
-    """A module without its comments."""
+    """Source of a module without comments."""
     return re.sub(r"/\*.*?\*/|(?<!:)//[^\n]*", "", text, flags=re.DOTALL)
 
 
 def copies(name: str, text: str) -> list[str]:
-    """What a module has typed in that it should read from the settings; small whole numbers may mean anything."""
+    """Shared numbers and names that a module hard-codes; small whole numbers are ignored, as they are ambiguous."""
     shared = {value for _, value in leaves(explorer.CONSTANTS) if isinstance(value, float | int)}
     telling = {value for value in shared if not (float(value).is_integer() and abs(value) <= 100)}
     numbers = re.findall(r"(?<![\w.$#])\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?", code(text))

@@ -133,10 +133,10 @@ def test_training_rooms_are_the_same_and_their_twins_are_not() -> None:
 def test_the_library_with_errors_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
     run = locus.open_run("smoke")
-    with pytest.raises(ValueError, match="Expected 'split' train, as only training uses wrong twins, got 'test'"):
+    with pytest.raises(ValueError, match="Expected 'split' to be 'train', the only one with wrong twins, got 'test'"):
         WrongLibrary(run, "test")
     with pytest.raises(
-        StoreError, match=r"wrong_candidates of train in run smoke, got none; `locus reproduce` makes it"
+        StoreError, match=r"wrong_candidates of train in run smoke, got none; `locus reproduce` builds it"
     ):
         WrongLibrary(run, "train").open()
     assert WrongLibrary(run, "train").hash() != Library(run, "train").hash()

@@ -1,4 +1,4 @@
-"""Checksums beside files: what sha256sum would say, whoever writes at the same time."""
+"""Checksums beside files: compatible with sha256sum, and safe with concurrent writers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_written_file_is_intact_until_it_changes(tmp_path: Path) -> None:
     check_intact(path)
     path.write_bytes(b"Content")
     assert not intact(path)
-    with pytest.raises(DamagedError, match=r"Expected .*a b\.txt as it was written, got other bytes than SHA256SUMS"):
+    with pytest.raises(DamagedError, match=r"Expected .*a b\.txt to match SHA256SUMS beside it, got another"):
         check_intact(path)
     write(path, b"again")
     assert intact(path)
@@ -43,7 +43,7 @@ def test_sha256sum_reads_the_ledger(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_checksum_passes_but_is_not_intact(tmp_path: Path) -> None:
-    """Like weights that somebody copied to another place."""
+    """For example, weights copied to another folder."""
     (tmp_path / "mine").write_bytes(b"content")
     check_intact(tmp_path / "mine")
     assert not intact(tmp_path / "mine")

@@ -1,4 +1,4 @@
-"""Recording: a chapter's kernel notes what is read of its run, and nothing else notes anything."""
+"""Recording: the kernel of a chapter logs the settings that it reads from its run; other processes log nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from locus.settings.listing import flat
 
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """File in which this process notes what is read of the run ``smoke``."""
+    """File in which this process logs the settings read from the run ``smoke``."""
     monkeypatch.setattr(recording, "_record", None)
     file = tmp_path / "settings"
     recording.start("smoke", str(file))
@@ -43,7 +43,7 @@ def test_a_field_is_noted_once_when_it_is_read(record: Path) -> None:
     assert (config.training.num_candidates, config.seed) == (50, 0)
     assert names_of(record) == ["training.num_candidates", "seed"]
     assert locus.open_run("smoke").config.radio.wavelength == config.radio.wavelength
-    assert names_of(record)[2:] == ["radio.carrier"], "a property reads what it is computed from"
+    assert names_of(record)[2:] == ["radio.carrier"], "a property reads the fields that it is computed from"
 
 
 @pytest.mark.parametrize("serialise", [dataclasses.asdict, dataclasses.astuple, repr, vars, pickle.dumps, replace])
@@ -69,14 +69,14 @@ def test_a_copy_reads_what_it_keeps_and_is_not_watched_itself(record: Path) -> N
     assert changed.twin.max_paths == 64
     assert "twin.max_paths" not in names_of(record), "the run's own value was not read"
     assert changed.room.size == 100
-    assert "room.size" in names_of(record), "sections that were kept are still those of the run"
+    assert "room.size" in names_of(record), "unchanged sections still belong to the run"
 
 
 def test_a_view_passes_for_what_it_views(record: Path) -> None:
     config, own = locus.open_run("smoke").config, locus.load_config("smoke")
     assert hash(config) == hash(own)
     assert {own.twin: "cached"}.get(own.twin)
-    assert names_of(record) == [], "a hash finds what is cached"
+    assert names_of(record) == [], "hashing reads no setting"
     assert isinstance(config.room, locus.Room)
     assert config == own
     assert own == config
@@ -97,11 +97,11 @@ def test_a_hash_of_what_was_made_reads_nothing(record: Path) -> None:
         assert made.hash()
     assert names_of(record) == []
     assert run.config.room.size
-    assert names_of(record) == ["room.size"], "and then it goes on"
+    assert names_of(record) == ["room.size"], "recording resumes afterwards"
 
 
 def test_functions_read_what_they_depend_on_and_no_more(record: Path) -> None:
-    """The two settings that chapters 1 and 2 once read without saying so."""
+    """Includes two settings that chapters 1 and 2 once read without declaring them."""
     config = locus.open_run("smoke").config
     case = Case(config, "test", 0)
     assert len(case.candidates)

@@ -1,4 +1,4 @@
-"""Figures and tables of robustness: rows under wrong twins in, what each error costs to be seen out."""
+"""Figures and tables of robustness: rows with wrong twins in, the cost of each error as figures and tables out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
         own = summary.isel(condition=np.flatnonzero(summary.kind == kind))
         data = xr.concat([exact, own], "condition") if own.sizes["condition"] else exact
         for number, (name, look) in enumerate(NETWORKS.items()):
-            style = {**look, "linestyle": "none"} if kind == "material" else look  # which have no order
+            style = {**look, "linestyle": "none"} if kind == "material" else look  # materials have no order
             one = scale * data.sel({"method": name})
             ends = np.nan_to_num(np.abs(np.stack([one[measure] - one[f"{measure}{end}"] for end in ("_low", "_high")])))
             place = np.arange(one.sizes["condition"]) + 0.06 * (number - 1)
@@ -60,7 +60,7 @@ def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
 
 
 def listed(compared: xr.Dataset, *, better: bool) -> str:
-    """Conditions under which the first network is better, or worse, by the whole interval, in words; "none" if so."""
+    """Conditions in which the first network is significantly better, or worse, as text; "none" without any."""
     ends = compared.difference_high < 0 if better else compared.difference_low > 0
     kept = compared.isel(condition=np.flatnonzero(ends & (compared.kind != "none")))
     found: dict[str, list[str]] = {}
@@ -88,7 +88,7 @@ def errors_frame(summary: xr.Dataset) -> pd.DataFrame:
 
 
 def example_figure(example: Example) -> Figure:
-    """Maps of an example; what the wrong twin believes is dashed."""
+    """Posterior maps of an example; the room and pose of the wrong twin are dashed."""
     figure, panels = plt.subplots(1, 3, figsize=(10.8, 4.2), layout="constrained", sharey=True)
     for axes, (title, values) in zip(panels, example.maps.items(), strict=True):
         mesh = draw_map(axes, values.clip(min=FLOOR), cmap="viridis", vmin=FLOOR, vmax=0)

@@ -17,7 +17,7 @@ from locus.book.studies.posterior_maps import Task
 from locus.draw import FLOOR, draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.experiment.table import SCORER_TITLES
 
-# Okabe and Ito's colours and, for readers without colour, markers and lines
+# Okabe-Ito colours; markers and line styles differ as well, for print without colour
 STYLES: dict[str, dict[str, Any]] = {
     "locus_dt": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     "gauss_cart": {"color": "#E69F00", "marker": "v", "linestyle": ":"},
@@ -31,7 +31,7 @@ _SMALL = 0.55  # size of markers in small panels
 
 
 def tasks_figure(tasks: Sequence[Task], num_snapshots: int = 6) -> Figure:
-    """The paper's Fig. 2: a row for each task; first the room, then LOCUS-DT's maps of its first snapshots."""
+    """The paper's Fig. 2: one row per task with the room, then LOCUS-DT's maps of the first snapshots."""
     shape = (len(tasks), 1 + min(num_snapshots, tasks[0].num_snapshots))
     figure, panels = plt.subplots(
         *shape, figsize=(1.5 * shape[1], 1.62 * shape[0]), layout="constrained", squeeze=False
@@ -51,7 +51,7 @@ def tasks_figure(tasks: Sequence[Task], num_snapshots: int = 6) -> Figure:
 
 
 def methods_figure(task: Task, num_snapshots: int = 6) -> Figure:
-    """The paper's Fig. 3 for one task: a row for each method, a column for each snapshot."""
+    """The paper's Fig. 3 for one task: one row per method, one column per snapshot."""
     shape = (len(task.maps), min(num_snapshots, task.num_snapshots))
     figure, panels = plt.subplots(
         *shape, figsize=(1.5 * shape[1] + 0.3, 1.5 * shape[0] + 0.6), layout="constrained", squeeze=False
@@ -67,7 +67,7 @@ def methods_figure(task: Task, num_snapshots: int = 6) -> Figure:
 
 
 def posterior_figure(task: Task, method: str, snapshot: int) -> Figure:
-    """One map, with its axes."""
+    """One posterior map, with axes."""
     figure, axes = plt.subplots(figsize=(6.2, 4.8), layout="constrained")
     mesh = draw_posterior(axes, task, method, snapshot, scale=0.9)
     axes.set_title(f"{SCORER_TITLES[method]}, TX {snapshot + 1}")
@@ -89,10 +89,10 @@ def snapshots_figure(task: Task, num_snapshots: int = 3) -> Figure:
 
 def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: float = _SMALL) -> QuadMesh:
     """Relative log posterior of one snapshot over the room, with receiver and true transmitter."""
-    # Ruled-out candidates are -inf, which would be left white like places that are not free
+    # Impossible candidates are -inf, which would be drawn white like points outside free space
     shown = task.maps[method].isel(snapshot=snapshot).clip(min=FLOOR)
     mesh = draw_map(axes, shown, cmap=_COLOUR_MAP, vmin=FLOOR, vmax=0)
-    axes.fill(*task.case.layout.room.exterior.xy, color="0.85", zorder=0)  # too close to a wall to be free
+    axes.fill(*task.case.layout.room.exterior.xy, color="0.85", zorder=0)  # margin along the walls
     draw_room(axes, task.case.layout)
     draw_receiver(axes, task.case.pose, scale)
     draw_transmitter(axes, *task.true_position(snapshot), scale)
@@ -100,7 +100,7 @@ def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: fl
 
 
 def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
-    """By how much coverage, of each method as :func:`locus.judge.metrics.coverage` gives it, differs from its level."""
+    """Coverage minus nominal level, per method, from :func:`locus.judge.metrics.coverage`."""
     layout = ConstrainedLayoutEngine(w_pad=0.12)
     figure, panels = plt.subplots(2, 3, figsize=(8.6, 5.0), layout=layout, sharex=True)
     for (name, curve), axes in zip(curves.items(), panels.flat, strict=True):
@@ -120,7 +120,7 @@ def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
 
 
 def use_figure(rows: xr.Dataset) -> Figure:
-    """Distributions over snapshots of the most probable candidate's error and of the 90 % set's area."""
+    """Distributions over snapshots: error of the most probable candidate, and area of the 90 % set."""
     figure, panels = plt.subplots(1, 2, figsize=(8.6, 4.0), layout="constrained", sharey=True)
     labels = {"map_error": "error of the most probable candidate [m]", "area": "area of the smallest 90 % set [m²]"}
     share = 100 * np.arange(1, rows.sizes["snapshot"] + 1) / rows.sizes["snapshot"]
@@ -129,7 +129,7 @@ def use_figure(rows: xr.Dataset) -> Figure:
         positive = min(values[values > 0].min(initial=np.inf) for values in ordered.values())
         left = positive / 2 if key == "area" else max(0.1, positive / 2)
         for name, values in ordered.items():
-            # Exact hits are at the left edge, where a logarithmic axis has no zero
+            # Draw exact hits at the left edge, as a logarithmic axis has no zero
             style = {"color": STYLES[name]["color"], "linestyle": STYLES[name]["linestyle"], "linewidth": 1.8}
             axes.step([left, *np.maximum(values, left)], [0, *share], where="post", label=SCORER_TITLES[name], **style)
         axes.set(xscale="log", xlabel=label, xlim=(left, None), ylim=(0, 100))
@@ -143,7 +143,7 @@ def use_figure(rows: xr.Dataset) -> Figure:
 
 
 def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
-    """Loss with intervals by kind of channel and by SNR of the strongest path, (bin, method) each."""
+    """Loss with intervals by kind of channel and by SNR of the strongest path, each (bin, method)."""
     figure, panels = plt.subplots(2, 1, figsize=(8.2, 7.0), layout="constrained")
     for axes, data, label in zip(panels, (strata, snr), ("simplest path", "SNR of the strongest path"), strict=True):
         kept = data.isel(bin=np.flatnonzero(data.num_snapshots.values > 0))
@@ -164,13 +164,13 @@ def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
 
 
 def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: float) -> Figure:
-    """One snapshot: LOCUS-DT's map, and angle against SNR of observed paths, of the truth's and of a wrong guess's.
+    """One snapshot: LOCUS-DT's map, and SNR over angle of the paths observed, of the truth and of the wrong guess.
 
     Args:
         task: the group.
-        snapshot: which of its snapshots.
-        most_probable: the candidate of the group's list that LOCUS-DT prefers.
-        threshold_db: SNR below which the estimator takes a path for noise.
+        snapshot: index of the snapshot.
+        most_probable: index of the candidate that LOCUS-DT prefers.
+        threshold_db: detection threshold of the estimator, as an SNR [dB].
     """
     figure, (plan, stems) = plt.subplots(
         1, 2, figsize=(9.0, 4.3), layout="constrained", gridspec_kw={"width_ratios": [1.35, 1]}
@@ -205,13 +205,13 @@ def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: 
 
 
 def moved_figure(moved: xr.Dataset) -> Figure:
-    """Loss of the limits and of LOCUS-DT against how far the transmitter is from its candidate, (distance, method)."""
+    """Loss (distance, method) of the limits and of LOCUS-DT over the transmitter's distance from its candidate."""
     figure, axes = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
     place = np.arange(moved.sizes["distance"])
     for number, name in enumerate(moved.method.values):
         one = moved.sel({"method": name})
         shift = place + 0.06 * (number - 1)
-        # By rank, an interval may leave out the mean of a few wild layouts
+        # Percentile intervals may exclude a mean that a few extreme layouts dominate
         ends = np.nan_to_num(np.maximum(np.stack([one.loss - one.loss_low, one.loss_high - one.loss]), 0))
         axes.errorbar(
             shift, one.loss, yerr=ends, capsize=3, label=SCORER_TITLES[str(name)], linewidth=1.6, **STYLES[name]
@@ -230,10 +230,10 @@ def moved_figure(moved: xr.Dataset) -> Figure:
 
 
 def _bare(axes: Axes, ylabel: str = "") -> None:
-    """A small panel without ticks, framed by the room's own walls."""
+    """Style a small panel without ticks and frame; the walls of the room frame it."""
     axes.set(xlabel="", ylabel=ylabel, xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
-    axes.patch.set_visible(False)  # an arrow may reach out of its panel
+    axes.patch.set_visible(False)  # so that it does not cover an arrow that extends from another panel
 
 
 def _colour_bar(figure: Figure, mesh: QuadMesh, panels: Any) -> None:

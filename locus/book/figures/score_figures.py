@@ -20,19 +20,19 @@ from locus.room.layout import Layout, Pose
 from locus.score.weight_files import METHOD_TITLES
 from locus.settings.config import Training
 
-# Okabe and Ito's colours, told apart by colour-blind readers
+# Okabe-Ito colours, distinguishable for colour-blind readers
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _LINES = ("-", "--", ":")
-_DEPTH = 12.0  # nats below the maximum at which maps are cut
+_DEPTH = 12.0  # [nat] below the maximum at which maps are clipped
 
 
 def matching_figure(
     observed: xr.Dataset, candidates: Mapping[str, xr.Dataset], snr_range: tuple[float, float]
 ) -> Figure:
-    """Angle against SNR of observed paths (path), and of those that the twin predicts for candidates (path), by title.
+    """SNR over angle of the observed paths (path), and of the paths predicted for candidates (path), by title.
 
-    Both stand on the lower end of ``snr_range``, below which the network sees no difference. Dotted: a path from
-    behind, mirrored to where a linear array hears it.
+    Stems start at the lower end of ``snr_range``, where the network clips SNRs. Dotted stems are paths from behind,
+    mirrored to the angle at which a linear array receives them.
     """
     figure, panels = plt.subplots(
         len(candidates), 1, figsize=(7.0, 2.1 * len(candidates)), layout="constrained", sharex=True, sharey=True
@@ -78,7 +78,7 @@ def posterior_figure(
     transmitters: Sequence[tuple[float, float]],
     num_columns: int = 2,
 ) -> Figure:
-    """Log posteriors (candidate) on a grid, by title, each relative to its own maximum and all on one colour scale."""
+    """Log posteriors (candidate) on a grid, by title, each relative to its maximum; all share one colour scale."""
     num_rows = -(-len(maps) // num_columns)
     figure, panels = plt.subplots(
         num_rows,
@@ -103,7 +103,7 @@ def posterior_figure(
 
 
 def normaliser_figure(study: xr.Dataset, labels: Sequence[str]) -> Figure:
-    """The errors that ``sampled_normaliser`` returns: one line and band per snapshot, named by ``labels``."""
+    """Results of ``sampled_normaliser``: one line and band per snapshot, named by ``labels``."""
     figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.9), layout="constrained")
     for axes, name in zip(panels, ("log_ratio", "loss"), strict=True):
         for number, label in enumerate(labels):
@@ -126,7 +126,7 @@ def normaliser_figure(study: xr.Dataset, labels: Sequence[str]) -> Figure:
 
 
 def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
-    """Losses (method, epoch) of trainings, one panel a title: validation solid, training dashed, dot: weights kept."""
+    """Learning curves (method, epoch), one panel per title: validation solid, training dashed, dots: kept weights."""
     figure, all_axes = plt.subplots(
         1, len(panels), figsize=(max(6.0, 4.3 * len(panels)), 3.9), layout="constrained", squeeze=False, sharey=True
     )
@@ -138,7 +138,7 @@ def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
             axes.plot(one.epoch, one.train, color=colour, linestyle="--", linewidth=1.2)
             best = int(one.best_epoch)
             axes.plot(best, one.validation.sel(epoch=best), "o", color=colour, markeredgecolor="white", markersize=8)
-        if len(names) > 1:  # of one method the course of the loss is to be seen, not how far it is from a uniform guess
+        if len(names) > 1:  # with one method, zero (a uniform guess) may be far off and would flatten its curve
             axes.axhline(0, color="0.4", linewidth=0.8)
         axes.set(xlabel="epoch", title=title)
         axes.grid(alpha=0.3)
@@ -156,7 +156,7 @@ def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
 
 
 def feature_table(twin: NDArray[np.float32], observation: NDArray[np.float32]) -> pd.DataFrame:
-    """The numbers of one candidate and one observation, (3 x path) each, a row a path."""
+    """Features of one candidate and one observation, each of shape (3 x path), as a table with one row per path."""
     sides = {"twin": twin, "observation": observation}
     names = ("cosine", "sine", "SNR, scaled")
     columns = pd.MultiIndex.from_product([sides, names])
@@ -178,7 +178,7 @@ def summary_table(summary: xr.Dataset, labels: Mapping[str, str]) -> pd.DataFram
 
 
 def interval_text(data: xr.Dataset, name: str, scale: float = 1.0, digits: int = 2) -> str:
-    """A scalar of a Dataset and the ends of its interval, ``_low`` and ``_high``, to be read."""
+    """Format a scalar of a Dataset and its interval ``_low`` to ``_high``, times ``scale``."""
     return number_with_interval([scale * float(data[name + end]) for end in ("", "_low", "_high")], f".{digits}f")
 
 
@@ -193,13 +193,13 @@ def comparison_table(summary: xr.Dataset, labels: Mapping[str, str], printed: xr
 
 
 def fairness(table: xr.Dataset, curves: Mapping[str, xr.Dataset], printed: xr.Dataset, training: Training) -> str:
-    """Which baselines have a loss worse than the paper's by more than 0.1 nats, and where it comes from.
+    """State which baselines exceed the paper's loss by more than 0.1 nats, and the likely cause.
 
     Args:
-        table: of the run, (method, evaluation), what :class:`locus.experiment.table.Table` opens.
+        table: results of the run, (method, evaluation), from :class:`locus.experiment.table.Table`.
         curves: learning curves of all baselines, by encoding.
-        printed: what :func:`locus.book.paper.printed` returns.
-        training: sizes of the run.
+        printed: the paper's results, from :func:`locus.book.paper.printed`.
+        training: training settings of the run.
     """
     verdict = "None of the three is worse than the paper's by more than 0.1 nats on either set:"
     lines = []

@@ -1,7 +1,6 @@
-"""Figures: labelled data in, matplotlib figures out.
+"""Figures of rooms, paths and estimates: labelled data in, matplotlib figures out.
 
-Everywhere the receiver is a blue marker with an arrow along its heading, the transmitter a red star, obstacles are
-outlined.
+The receiver is a blue marker with an arrow along its heading, the transmitter a red star; obstacles are outlined.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from locus.settings.config import Radio
 from locus.twin.antenna import array_response
 from locus.twin.rays import ray_points
 
-# Okabe and Ito's colours, told apart by colour-blind readers: by number of bounces
+# Okabe-Ito colours, distinguishable for colour-blind readers, by number of reflections
 _ORDER_COLOURS = ("black", "#0072B2", "#D55E00", "#009E73")
 
 
@@ -38,12 +37,12 @@ def room_figure(layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> 
 
 
 def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figure:
-    """Paths of one candidate as two twins see them: rays in the room, and angle against SNR.
+    """Paths of one candidate as traced by two twins: rays in the room, and SNR over angle.
 
     Args:
         layout: the room.
         pose: the receiver.
-        paths: two path sets of one candidate, (path), by the name to show; the first is drawn below the second.
+        paths: two path sets (path) of one candidate, by display name; the first is drawn below the second.
     """
     figure, (room, stems) = plt.subplots(
         1, 2, figsize=(8.6, 4.4), layout="constrained", gridspec_kw={"width_ratios": [1.05, 1]}
@@ -81,7 +80,7 @@ def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figu
 
 
 def map_figure(layout: Layout, pose: Pose, values: list[xr.DataArray], colour_maps: list[str]) -> Figure:
-    """Maps over a grid of candidates, one panel for each of ``values`` (candidate), labelled by its attributes."""
+    """Maps over a grid of candidates, one panel per array (candidate) in ``values``, labelled by its attributes."""
     figure, panels = plt.subplots(
         1, len(values), figsize=(4.4 * len(values), 3.6), layout="constrained", squeeze=False, sharey=True
     )
@@ -130,7 +129,7 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
 
 
 def error_figure(curve: xr.Dataset) -> Figure:
-    """Errors of angle and delay against SNR (snr_db) with their bounds; shaded: where paths are missed."""
+    """Errors of angle and delay over SNR (snr_db) with their bounds; the shading shows the share of missed paths."""
     figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.4), layout="constrained")
     scales = {"angle": (180 / np.pi, "error of the angle [degrees]"), "delay": (1e9, "error of the delay [ns]")}
     for axes, (name, (scale, label)) in zip(panels, scales.items(), strict=True):
@@ -146,7 +145,7 @@ def error_figure(curve: xr.Dataset) -> Figure:
 
 
 def pairs_figure(pairs: xr.Dataset) -> Figure:
-    """Strongest estimated against strongest traced path of each snapshot (snapshot): angle and SNR."""
+    """Angle and SNR of the strongest estimated path over those of the strongest traced path, (snapshot)."""
     found = pairs.isel(snapshot=pairs.valid.values)
     figure, (angle, snr) = plt.subplots(1, 2, figsize=(8.6, 3.8), layout="constrained")
     angle.plot(np.degrees(found.true_aoa), np.degrees(found.aoa), ".", markersize=3, color="#0072B2", alpha=0.6)
@@ -164,11 +163,11 @@ def pairs_figure(pairs: xr.Dataset) -> Figure:
 
 
 def ambiguity_figure(aoa: float, num_antennas: int) -> Figure:
-    """A linear array, and wave fronts from an angle and from its mirror image, which it cannot tell apart."""
+    """A linear array, and wavefronts from an angle and from its mirror image, which the array cannot distinguish."""
     figure, (plan, phases) = plt.subplots(
         1, 2, figsize=(8.6, 3.4), layout="constrained", gridspec_kw={"width_ratios": [1.2, 1]}
     )
-    y = -np.arange(num_antennas) / 2  # antenna m at -m/2 wavelengths to the left of the heading
+    y = -np.arange(num_antennas) / 2  # antenna m is m/2 wavelengths to the right of the heading
     plan.plot(np.zeros(num_antennas), y, "o", color=RECEIVER, markersize=6, zorder=3)
     for angle, colour, name in ((aoa, "#009E73", "from the front"), (np.pi - aoa, "#D55E00", "from behind")):
         towards = np.array([np.cos(angle), np.sin(angle)])
@@ -195,7 +194,7 @@ def ambiguity_figure(aoa: float, num_antennas: int) -> Figure:
 
 
 def path_table(paths: xr.Dataset) -> pd.DataFrame:
-    """The paths (path) of one candidate in units that people read."""
+    """Table of the paths (path) of one candidate, in degrees, nanoseconds and decibels."""
     real = paths.isel(path=paths.valid.values)
     columns = {
         "angle [degrees]": np.degrees(real.aoa.values).round(1),

@@ -1,1 +1,1 @@
-"""Studies that chapters compute on the spot."""
+"""Small studies that chapters compute when they run."""

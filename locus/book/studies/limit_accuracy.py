@@ -1,4 +1,4 @@
-"""Checks of the Bayes limit: held-out groups in; how it converges, and how it is lost, out."""
+"""Accuracy of the Bayes limit: held-out groups in; its convergence, and its loss off the candidates, out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPLIT = "eval_random"
 
 
 def convergence(config: Config, index: int, num_bins: Sequence[int]) -> xr.DataArray:
-    """Adjusted loss of the Bayes limit on the snapshots of one group, (num_bins), by bins of the sync offset."""
+    """Adjusted loss (num_bins) [nat] of the Bayes limit on one group, over the number of sync-offset bins."""
     case = Case(config, _SPLIT, index)
     truth = xr.DataArray(case.truth, dims="snapshot")
     loss = []
@@ -34,14 +34,14 @@ def convergence(config: Config, index: int, num_bins: Sequence[int]) -> xr.DataA
 def move_transmitters(
     config: Config, scorer: Method, num_groups: int, distances: Sequence[float], num_candidates: int = 200
 ) -> xr.Dataset:
-    """What is left of the limits, and of LOCUS-DT, when the transmitter is not quite where its candidate is.
+    """Loss of the limits and of LOCUS-DT when transmitters are slightly off their candidates.
 
-    The transmitters of the first groups of Eval Random move by each of ``distances`` [m] off their candidates, as
-    :class:`locus.experiment.case.Moved` says; the nearest candidate of a list of ``num_candidates`` counts as the
-    truth. All are traced with the exact image twin, so that moving is all that changes.
+    The transmitters of the first groups of Eval Random are moved by each of ``distances`` [m] from their candidates, as
+    in :class:`locus.experiment.case.Moved`. The truth is the nearest of ``num_candidates`` candidates. Everything is
+    traced with the exact image twin, so that the displacement is the only mismatch.
 
     Returns:
-        Dataset (distance, method) as :func:`locus.judge.metrics.summary` gives it.
+        Dataset (distance, method) from :func:`locus.judge.metrics.summary`.
     """
     count = min(num_candidates, config.evaluation.num_candidates)
     short = replace(config, evaluation=replace(config.evaluation, num_candidates=count))

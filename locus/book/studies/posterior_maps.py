@@ -1,6 +1,6 @@
-"""Posterior maps: a run and one of its held-out groups in, what every method says of a fine grid of places out.
+"""Posterior maps: a run and one of its held-out groups in, the posterior of every method on a fine grid out.
 
-A group is made again on the spot, with the bits that were evaluated.
+The group is recomputed, bit for bit as it was evaluated.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from locus.settings.config import Config
 from locus.twin import Twin, make_twin
 
 SPLIT = "eval_random"
-"""Split of the groups that are shown."""
+"""Split of the mapped groups."""
 
 
 class Task(NamedTuple):
-    """One group, some of its snapshots, and maps of them."""
+    """One group and posterior maps of its snapshots."""
 
     case: Case
     maps: dict[str, xr.DataArray]
-    """By method: log posterior over the map's largest [nat], (snapshot, candidate), candidates on a grid."""
+    """Log posterior (snapshot, candidate) on a grid, relative to the maximum of each map [nat], by method."""
 
     @property
     def num_snapshots(self) -> int:
-        """Snapshots of the group."""
+        """Number of snapshots of the group."""
         return len(self.case.truth)
 
     def true_position(self, snapshot: int) -> tuple[float, float]:
-        """Where the transmitter of a snapshot is [m]."""
+        """Position (x, y) of the transmitter of a snapshot [m]."""
         x, y = self.case.transmitters.position[snapshot]
         return float(x), float(y)
 
 
 def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -> Task:
-    """Group ``index`` of Eval Random with maps of every trained method and of the Bayes limit.
+    """Map group ``index`` of Eval Random with every trained method and the Bayes limit.
 
-    The methods score every free point of a grid of ``num_points`` per axis, traced here. The Bayes limit has no value
-    between candidates, so its map shows at each grid point that of the nearest candidate of the group.
+    The methods score every free point of a grid of ``num_points`` per axis, traced here. The Bayes limit is evaluated
+    on the group's candidates only; its map shows the value of the nearest candidate.
     """
     case = Case(run.config, SPLIT, index)
     twin = twin or evaluation_twin(run.config)
@@ -59,17 +59,17 @@ def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -
 
 
 def evaluation_twin(config: Config) -> Twin:
-    """The twin that traces the evaluation splits."""
+    """Twin that traces the evaluation splits."""
     return make_twin(splits.backend(config, SPLIT), config.radio, config.twin)
 
 
 def worst(rows: xr.Dataset, method: str, num_snapshots: int) -> tuple[int, int, int]:
-    """Row in which a method finds the truth least probable, of the first ones; its group, and its place in the group.
+    """Row in which a method gives the truth the lowest posterior, its group, and its index within the group.
 
     Args:
         rows: ``log_posterior`` (snapshot, method) with ``group`` (snapshot), group after group.
         method: the method.
-        num_snapshots: rows that are looked at, or all if there are fewer.
+        num_snapshots: number of rows to search, from the first.
     """
     logs = rows.log_posterior.sel({"method": method}).values[:num_snapshots]
     row = int(logs.argmin())
@@ -78,7 +78,7 @@ def worst(rows: xr.Dataset, method: str, num_snapshots: int) -> tuple[int, int, 
 
 
 def nearest_candidates(values: xr.DataArray, grid: NDArray[np.float64]) -> xr.DataArray:
-    """Values (snapshot, candidate) of the candidates nearest to the grid's points, (snapshot, candidate)."""
+    """Values (snapshot, candidate) at the points of a grid (point, 2), each taken from the nearest candidate."""
     candidates = np.stack([values.x.values, values.y.values], axis=-1)
     distance = ((grid[:, np.newaxis] - candidates) ** 2).sum(axis=-1)
     found = values.isel(candidate=distance.argmin(axis=1))
@@ -92,7 +92,7 @@ def relative_to_peak(logs: xr.DataArray) -> xr.DataArray:
 
 
 def strongest(task: Task, snapshot: int, most_probable: int) -> pd.DataFrame:
-    """Strongest path of what was observed, of the truth and of another candidate, in units that people read."""
+    """Table of the strongest path of the observation, of the truth and of the most probable candidate."""
     truth, there = int(task.case.truth[snapshot]), task.true_position(snapshot)
     rows = {}
     for name, candidate in (("observed", None), ("truth", truth), ("most probable", most_probable)):
@@ -112,8 +112,8 @@ def strongest(task: Task, snapshot: int, most_probable: int) -> pd.DataFrame:
 
 
 def diagnosis(task: Task, snapshot: int, most_probable: int, threshold_db: float) -> str:
-    """Why a snapshot misled LOCUS-DT, in words, as far as angles and strengths of the strongest paths tell."""
-    near = 5.0  # degrees: about a third of the array's resolution
+    """Explain why a snapshot misled LOCUS-DT, from angles and SNRs of the strongest paths."""
+    near = 5.0  # [degrees], about a third of the array's resolution
     facts = strongest(task, snapshot, most_probable)
     angle, folded = facts["angle [degrees]"], facts["as the array sees it [degrees]"]
     above = facts["SNR [dB]"]["truth"] - threshold_db

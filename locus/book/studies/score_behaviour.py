@@ -1,4 +1,4 @@
-"""Small studies for the chapters: a trained method and groups made on the spot in, labelled numbers out."""
+"""Behaviour of the score: a trained method and recomputed groups in, labelled numbers out."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from locus.twin import make_twin
 
 
 def trace_points(case: Case, points: NDArray[np.float64]) -> xr.Dataset:
-    """Paths of other positions (point, 2) in the room of a case, by the image twin; none on top of the receiver."""
+    """Trace positions (point, 2) [m] in the room of a case with the image twin, except those at the receiver."""
     twin = make_twin("image", case.config.radio, case.config.twin)
     return twin.trace(case.layout, case.pose, away_from(case.pose, points))
 
 
 def scores(method: Method, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float64]:
-    """Scores g (snapshot, candidate) of eq. (14), before any normalisation."""
+    """Scores g (snapshot, candidate) of eq. (14), not normalised."""
     device = next(method.parameters()).device
     inputs = (method.candidates(paths), method.conditions(paths, observed))
     with torch.no_grad():
@@ -42,19 +42,19 @@ def scores(method: Method, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[n
 def sampled_normaliser(
     pool: NDArray[np.float64], true: NDArray[np.float64], sizes: Sequence[int], rng: Generator, num_draws: int = 400
 ) -> xr.Dataset:
-    """How much eq. (16), and the loss that it gives, depend on which candidates were drawn, and on how many.
+    """Spread of the normaliser in eq. (16), and of the resulting loss, over random candidates and their number.
 
     Args:
-        pool: scores of very many uniform candidates, (snapshot, candidate): they stand for the integral of eq. (10).
-        true: score of the true candidate, (snapshot).
+        pool: scores (snapshot, candidate) of very many uniform candidates, which approximate the integral in eq. (10).
+        true: scores (snapshot) of the true candidates.
         sizes: numbers of candidates, at least 2.
-        rng: draws candidates from the pool, with repetition.
-        num_draws: lists of candidates of each size.
+        rng: draws candidates from the pool, with replacement.
+        num_draws: number of candidate lists of each size.
 
     Returns:
-        Dataset (size, snapshot, quantile): ``log_ratio`` of the mean of exp(g) over the list to that over the pool, and
-        ``loss``, the adjusted loss of the truth among one less; quantiles 5, 50 and 95 %. Also ``share`` (snapshot) of
-        the free space that the posterior fills: mean(exp g)^2 / mean(exp 2g).
+        Dataset (size, snapshot, quantile) with quantiles 5, 50 and 95 %: ``log_ratio``, the log of the mean of exp(g)
+        over a list relative to the pool, and ``loss``, the adjusted loss of the truth among size - 1 others. Also
+        ``share`` (snapshot), the share of free space that the posterior fills: mean(exp g)^2 / mean(exp 2g).
     """
     if min(sizes) < 2:
         raise ValueError(f"Expected 'sizes' of at least 2, got {list(sizes)}")
@@ -90,10 +90,10 @@ def sampled_normaliser(
 def false_alarm_rows(
     config: Config, method: Method, rates: Sequence[float], num_groups: int, split: str = "test"
 ) -> xr.Dataset:
-    """Rows (snapshot, method) of the first groups, estimated at several false-alarm rates and scored with one network.
+    """Rows (snapshot, method) of the first groups at several false-alarm rates, scored with one network.
 
-    ``method`` names the rate. Beside ``log_posterior`` of the truth: ``num_paths`` found (snapshot, method), and
-    ``threshold_db`` (method).
+    ``method`` is the rate, as text. Variables: ``log_posterior`` of the truth, ``num_paths`` found, both
+    (snapshot, method), and ``threshold_db`` (method).
     """
     options = [replace(config.estimator, false_alarm=rate) for rate in rates]
     cases = [Case(config, split, index) for index in range(num_groups)]
@@ -119,9 +119,9 @@ def false_alarm_rows(
 
 
 def learning_curves(run: Run, names: Sequence[str]) -> xr.Dataset:
-    """``train`` and ``validation`` loss (method, epoch) from the headers of weights, named as their files.
+    """Losses ``train`` and ``validation`` (method, epoch) [nat] from the headers of weights files, by file name.
 
-    Also ``best_epoch`` (method), counted from 1. A training that ended early has NaN from there on.
+    Also ``best_epoch`` (method), counted from 1. Epochs after an early stop are NaN.
     """
     notes = [weight_files.read_tensors(run.models / f"{name}.safetensors")[1]["training"] for name in names]
     longest = max(len(note["history"]["validation"]) for note in notes)
@@ -136,12 +136,12 @@ def learning_curves(run: Run, names: Sequence[str]) -> xr.Dataset:
 
 
 def islands(log_posterior: xr.DataArray, step: float, mass: float = 0.9) -> list[float]:
-    """Areas [m^2], largest first, of the separate regions of the smallest set of grid points that holds ``mass``.
+    """Areas [m^2], largest first, of the connected regions of the smallest set of grid points that holds ``mass``.
 
     Args:
-        log_posterior: of points of a regular grid, (candidate), with coordinates x and y [m].
-        step: distance between neighbours of the grid [m]; points that touch at a corner are neighbours, too.
-        mass: of the set.
+        log_posterior: log posterior (candidate) on a regular grid, with coordinates x and y [m].
+        step: spacing of the grid [m]; diagonal neighbours are connected, too.
+        mass: posterior mass of the set.
     """
     kept = smallest_set(np.exp(log_posterior.values), mass)
     x, y, reach = log_posterior.x.values[kept], log_posterior.y.values[kept], 0.501 * step
