@@ -19,7 +19,7 @@ from record import record
 from tqdm import tqdm
 
 from locus import open_run
-from locus.experiment import artifact
+from locus.experiment import artifact, cluster
 from locus.experiment.libraries import Library, Observations
 from locus.judge.credible import credible_level
 from locus.score import train
@@ -35,7 +35,8 @@ NUM_TEST_LAYOUTS = 500
 def examples(split: str) -> Examples:
     """LOCUS-DT's inputs for a split of the paper's run."""
     run = open_run("paper", {"training.num_test_layouts": NUM_TEST_LAYOUTS})
-    artifact.make_all(artifact.due([Observations(run, split)]))
+    with cluster.connect_lazily() as workers:
+        artifact.make_all(artifact.due([Observations(run, split)]), workers)
     return train.make_examples(PairNetwork(), Library(run, split).open(), Observations(run, split).open())
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 import tempfile
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from record import record
 from torch import Tensor, nn
 
 from locus import open_run
-from locus.experiment import artifact
+from locus.experiment import artifact, cluster
 from locus.experiment.libraries import Library, Observations
 from locus.score import train, weight_files
 from locus.score.method import MethodOptions
@@ -32,9 +32,9 @@ SEEDS = 3
 def real_examples() -> Examples:
     """Examples from 600 training layouts, traced with the image twin."""
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["LOCUS_DATA"] = folder
-        run = open_run("quick", {"training.num_layouts": OPTIONS.num_layouts})
-        artifact.make_all(artifact.due([Observations(run, "train")]))
+        run = open_run("quick", {"training.num_layouts": OPTIONS.num_layouts}, root=Path(folder))
+        with cluster.connect_lazily() as workers:
+            artifact.make_all(artifact.due([Observations(run, "train")]), workers)
         return train.make_examples(PairNetwork(), Library(run, "train").open(), Observations(run, "train").open())
 
 

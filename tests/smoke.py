@@ -32,4 +32,4 @@ def smoke_run(folder: Path, make: Callable[[locus.Run], object]) -> Iterator[loc
 
 def make(artifacts: Iterable[Artifact]) -> None:
     """Make what is missing."""
-    make_all(due(artifacts), num_workers=2)
+    make_all(due(artifacts))

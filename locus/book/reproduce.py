@@ -8,7 +8,7 @@ from locus.book.chapters import Chapter, chapters
 from locus.book.paper import printed
 from locus.book.tables import results_frame
 from locus.experiment import artifact, report
-from locus.experiment.artifact import Artifact
+from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.inventory import kept
 from locus.experiment.run import Run
 from locus.experiment.table import Table
@@ -36,8 +36,8 @@ def reproduce(
     only: str | None = None,
     *,
     force: bool = False,
+    workers: Workers = here,
     num_workers: int | None = None,
-    scheduler: str | None = None,
 ) -> None:
     """Make all steps that are not fresh, print the state of each, and write report.json.
 
@@ -45,8 +45,8 @@ def reproduce(
         run: run to reproduce.
         only: start of the name of a chapter; make only it and its inputs.
         force: make chapters, weights and results even if they are fresh; stores are kept.
-        num_workers: number of local processes; by default one per core.
-        scheduler: address of a Dask scheduler to use instead.
+        workers: returns a Dask client; by default everything is computed in this process.
+        num_workers: number of workers, for the estimate of the time; by default one per core.
     """
     everything = all_steps(run, only)
     due = _due(everything, force)
@@ -63,7 +63,7 @@ def reproduce(
         print(f"{labels[step.name]}: computed in {seconds:.0f} s", flush=True)
         report.note(run, step, seconds, others)
 
-    artifact.make_all((step for step in everything if step.name in due), num_workers, scheduler, done)
+    artifact.make_all((step for step in everything if step.name in due), workers, done)
 
 
 def dry_run(run: Run, only: str | None = None, *, force: bool = False, num_workers: int | None = None) -> Iterator[str]:

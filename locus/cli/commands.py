@@ -54,15 +54,15 @@ def book(options: argparse.Namespace) -> int:
 def reproduce(options: argparse.Namespace) -> int:
     """Make every result and chapter of a run that is not fresh."""
     from locus.book import reproduce
+    from locus.experiment import cluster
 
     run = locus.open_run(options.profile, parse_changes(options.set), options.run)
     if options.dry_run:
         for line in reproduce.dry_run(run, options.only, force=options.force, num_workers=options.workers):
             print(line)
         return 0
-    reproduce.reproduce(
-        run, options.only, force=options.force, num_workers=options.workers, scheduler=options.scheduler
-    )
+    with cluster.connect_lazily(options.workers, options.scheduler) as workers:
+        reproduce.reproduce(run, options.only, force=options.force, workers=workers, num_workers=options.workers)
     print("\n".join(reproduce.closing(run)))
     return 0
 
@@ -136,7 +136,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def _make(run: locus.Run, targets: Iterable[Artifact], options: argparse.Namespace) -> dict[str, float]:
     """Make what is due of a run, after saying what that is; returns the seconds that each step took."""
-    from locus.experiment import artifact, report
+    from locus.experiment import artifact, cluster, report
 
     run.save()
     seconds = {}
@@ -149,7 +149,8 @@ def _make(run: locus.Run, targets: Iterable[Artifact], options: argparse.Namespa
     lines, total = report.plan(run, due, options.workers)
     if due:
         print(*lines.values(), f"{run.name}: {len(due)} steps to make, {total}", sep="\n", flush=True)
-    artifact.make_all(due, options.workers, options.scheduler, done)
+    with cluster.connect_lazily(options.workers, options.scheduler) as workers:
+        artifact.make_all(due, workers, done)
     return seconds
 
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import xarray as xr
 from distributed import Client
 
-from locus.experiment import cluster, netcdf
+from locus.experiment import netcdf
 from locus.experiment.run import Run, fingerprint, versions
 from locus.settings import checksums
 from locus.settings.recording import unrecorded
@@ -145,19 +145,17 @@ def due(targets: Iterable[Artifact], again: Container[str] = ()) -> list[Artifac
 
 def make_all(
     artifacts: Iterable[Artifact],
-    num_workers: int | None = None,
-    scheduler: str | None = None,
+    workers: Workers = here,
     done: Callable[[Artifact, float], None] = lambda *_: None,
 ) -> None:
-    """Make artifacts in this order, on local processes or a Dask scheduler.
+    """Make artifacts in this order.
 
     ``done`` is called after each one with the artifact and the time [s] it took. Damaged files are reported. A kill
     loses at most the artifact in progress.
     """
-    with cluster.connect_lazily(num_workers, scheduler) as workers:
-        for artifact in artifacts:
-            for name in artifact.damaged():
-                print(f"{artifact.name}: {name} is damaged; computing it again", flush=True)
-            start = time.perf_counter()
-            artifact.make(workers)
-            done(artifact, time.perf_counter() - start)
+    for artifact in artifacts:
+        for name in artifact.damaged():
+            print(f"{artifact.name}: {name} is damaged; computing it again", flush=True)
+        start = time.perf_counter()
+        artifact.make(workers)
+        done(artifact, time.perf_counter() - start)

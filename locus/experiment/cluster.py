@@ -92,10 +92,17 @@ def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
             started.wait()
 
 
-def use_one_thread() -> None:
-    """Limit torch and numba to one thread, also where they ignore the environment, as each core has its worker."""
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread, as all workers do: the others leave them one core each, and sums round alike."""
+    before = torch.get_num_threads(), numba.get_num_threads()
     torch.set_num_threads(1)
     numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before[0])
+        numba.set_num_threads(before[1])
 
 
 def each(

@@ -71,12 +71,12 @@ def library_arrays(traced: list[xr.Dataset]) -> Arrays:
 
 def observe_block(block: int, config: dict[str, Any], split: str, paths: xr.Dataset) -> Arrays:
     """Arrays of one block of observations, from its traced paths (group, candidate, path); runs on a worker."""
-    cluster.use_one_thread()
     settings = Config.from_dict(config)
     start, stop = block_span(settings, split, block)
     made = [Case(settings, split, start + g, traced=paths.isel(group=g)).snapshots for g in range(stop - start)]
     snapshots = xr.concat(made, "snapshot", combine_attrs="override")
-    estimates = estimator.estimate(snapshots, settings.estimator).assign(truth=snapshots.truth)
+    with cluster.one_thread():
+        estimates = estimator.estimate(snapshots, settings.estimator).assign(truth=snapshots.truth)
     shape = (stop - start, -1)
     return {
         name: estimates[name].values.reshape(*shape, *estimates[name].shape[1:]).astype(kind)

@@ -46,6 +46,6 @@ def _task(span: range, **arguments: Any) -> tuple[Compute, tuple[Any, ...]]:
 
 def _compute_span(span: range, compute: Compute, config: dict[str, Any], arguments: dict[str, Any]) -> xr.Dataset:
     """Results of consecutive groups, concatenated; runs on a worker."""
-    cluster.use_one_thread()
     settings = Config.from_dict(config)
-    return xr.concat([compute(settings, index, **arguments) for index in span], "snapshot")
+    with cluster.one_thread():
+        return xr.concat([compute(settings, index, **arguments) for index in span], "snapshot")

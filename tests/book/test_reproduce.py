@@ -89,7 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as bars:
         _enter(patch, folder)
-        reproduce.reproduce(run(), num_workers=2)
+        reproduce.reproduce(run())
     (folder / "bars").write_text(bars.getvalue())
     return folder
 
@@ -293,7 +293,7 @@ class TestDamage:
         (owner,) = [one for one in inventory.kept(run()) if victim in one.files]
         good = victim.read_bytes()
         assert owner.fresh()
-        for bit in np.random.default_rng(0).integers(8 * len(good), size=100):
+        for bit in np.random.default_rng(0).integers(8 * len(good), size=30):
             damaged = bytearray(good)
             damaged[bit // 8] ^= 1 << (bit % 8)
             victim.write_bytes(damaged)
@@ -307,7 +307,7 @@ class TestDamage:
         good = victim.read_bytes()
         victim.write_bytes(good[: len(good) // 2])
         assert due(run()) == [owner.name]
-        reproduce.reproduce(run(), num_workers=2)
+        reproduce.reproduce(run())
         assert due(run()) == []
 
     def test_lost_checksums_make_a_folder_due(self, copy: Path) -> None:
@@ -349,7 +349,7 @@ def test_an_interrupted_run_goes_on_where_it_was(copy: Path, monkeypatch: pytest
 
 def test_a_stale_store_is_made_anew(copy: Path) -> None:
     changed = run(training__num_layouts=8)
-    reproduce.reproduce(changed, num_workers=2)
+    reproduce.reproduce(changed)
     assert due(changed) == []
 
 

@@ -30,7 +30,7 @@ def built(request: pytest.FixtureRequest, smoke_folder: Path, tmp_path_factory: 
     given = request.config.getoption("--book")
     if given:
         return Path(given)
-    with smoke_run(smoke_folder, lambda run: reproduce.reproduce(run, num_workers=2)) as run:
+    with smoke_run(smoke_folder, lambda run: reproduce.reproduce(run)) as run:
         return build.build_book(run, tmp_path_factory.mktemp("book")).parent
 
 

@@ -16,7 +16,7 @@ from locus.experiment.run import Run
 
 def glued_numbers(number: str, smoke_folder: Path) -> dict[str, float]:
     """Run a chapter at smoke size and return all numbers that it glues into its prose. It must print no warning."""
-    with smoke_run(smoke_folder, lambda run: reproduce.reproduce(run, number, num_workers=2)) as run:
+    with smoke_run(smoke_folder, lambda run: reproduce.reproduce(run, number)) as run:
         executed = Chapter(run, *chapters(number)).path
     values = {}
     for cell in nbformat.read(executed, as_version=4).cells:
