@@ -4,6 +4,7 @@ PYTHON ?= python3
 PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.ready
+SYSTEM := tests/faults $(addprefix tests/test_,installed.py lab.py portable.py) tests/browser
 SHARED = $(if $(SMOKE),--smoke=$(SMOKE))
 TYPESCRIPT := 5.9.3
 TSC := .venv/node_modules/typescript/bin/tsc
@@ -14,7 +15,7 @@ as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-book test-portable check-twin bench bench-negatives readme still lock clean
+.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-system test-book test-portable check-twin bench bench-negatives readme still lock clean
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -60,12 +61,12 @@ lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupytext --sync notebooks/*.py
 	$(BIN)/jupyter lab notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
-# Core and browser tests side by side: most use one core. They share a smoke run; the browser's output comes last.
+# Both halves side by side, as most tests use one core; they share a smoke run. The second half's output comes last.
 test: lint setup chromium ## everything that CI runs
 	@smoke=$$(mktemp -d); trap 'rm -rf "$$smoke"' EXIT; \
-	  $(MAKE) --no-print-directory test-book SMOKE="$$smoke" >"$$smoke/book.log" 2>&1 & book=$$!; \
+	  $(MAKE) --no-print-directory test-system SMOKE="$$smoke" >"$$smoke/system.log" 2>&1 & system=$$!; \
 	  $(MAKE) --no-print-directory test-core SMOKE="$$smoke"; core=$$?; \
-	  wait $$book; book=$$?; cat "$$smoke/book.log"; [ $$core = 0 ] && [ $$book = 0 ]
+	  wait $$system; system=$$?; cat "$$smoke/system.log"; [ $$core = 0 ] && [ $$system = 0 ]
 
 lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the layers, and types of the JavaScript
 	$(BIN)/ruff format --check .
@@ -74,11 +75,14 @@ lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the lay
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/node $(TSC)
 
-test-core: setup ## tests without a browser
-	$(BIN)/pytest --ignore tests/browser $(SHARED)
+test-core: setup ## tests of the modules and chapters
+	$(BIN)/pytest $(addprefix --ignore=,$(SYSTEM)) $(SHARED)
+
+test-system: setup chromium ## tests from outside: kills, an installed copy, JupyterLab, other processors, a real browser
+	$(BIN)/pytest $(SYSTEM) $(SHARED)
 
 test-book: setup chromium ## build the book at smoke size and test it in a real browser
-	$(BIN)/pytest tests/browser $(SHARED)
+	$(BIN)/pytest tests/browser
 
 test-portable: setup ## run the numeric tests as on other processors; PERSONALITY=drjit-4 selects one
 	$(BIN)/python tests/portable.py $(PERSONALITY)
