@@ -61,9 +61,10 @@ lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupytext --sync notebooks/*.py
 	$(BIN)/jupyter lab notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
-# Both halves side by side, as most tests use one core; they share a smoke run. The second half's output comes last.
+# Both halves side by side, each with one thread, as threads of both would wait for each other. They share a smoke run;
+# the second half's output comes last.
 test: lint setup chromium ## everything that CI runs
-	@smoke=$$(mktemp -d); trap 'rm -rf "$$smoke"' EXIT; \
+	@smoke=$$(mktemp -d); trap 'rm -rf "$$smoke"' EXIT; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
 	  $(MAKE) --no-print-directory test-system SMOKE="$$smoke" >"$$smoke/system.log" 2>&1 & system=$$!; \
 	  $(MAKE) --no-print-directory test-core SMOKE="$$smoke"; core=$$?; \
 	  wait $$system; system=$$?; cat "$$smoke/system.log"; [ $$core = 0 ] && [ $$system = 0 ]
