@@ -79,7 +79,7 @@ class Run:
     profile: str = ""
     """Profile that the configuration is based on."""
     root: Path | None = None
-    """Folder of all runs; :func:`data_root` if None."""
+    """Folder of all runs; :func:`locus.experiment.run.data_root` if None."""
 
     @property
     def path(self) -> Path:
@@ -113,7 +113,7 @@ def open_run(
     """Open the run of a profile, of a profile with ``changes`` (``{"section.field": value}``), or an existing run.
 
     Without changes, the run has the name of its profile; with changes, ``<profile>-<8 hex digits of a hash>``. ``run``
-    overrides either name. ``root`` is the folder of all runs, by default :func:`data_root`.
+    overrides either name. ``root`` is the folder of all runs, by default :func:`locus.experiment.run.data_root`.
 
     Raises:
         ValueError: a setting is unknown, of the wrong type or out of range, or the run's run.yml cannot be read.
