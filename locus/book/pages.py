@@ -23,6 +23,7 @@ from locus.experiment.rows import Rows
 from locus.experiment.run import Run, open_run, repository
 from locus.experiment.weights import Weights
 from locus.judge import metrics
+from locus.judge.floor import floored
 from locus.score import weight_files
 from locus.score.pairwise import PairNetwork
 from locus.settings import units
@@ -72,19 +73,29 @@ def intro() -> dict[str, Any]:
 
 def readings() -> dict[str, Any]:
     """Values for the page of readings: their effect on R, and differences from the paper. Also writes its figure."""
-    tests, data = Rows(open_run("paper", root=repository() / "data"), "test").open("test"), _paper("sensitivity")
+    run = open_run("paper", root=repository() / "data")
+    tests, data = Rows(run, "test").open("test"), _paper("sensitivity")
     _draw("sensitivity", reading_page.sensitivity_figure(data))
     encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
     measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     return {
         **reading_page.values(data),
         **reading_page.differences(_paper("table"), printed(), encodings),
+        "off_list_floored": _off_list_ratio(run),
         "negatives": reading_page.negatives(measured["negatives"]),
         "missing_percent": measured["twin"]["straightforward"]["missing_percent"],
         "sizes": load_config(sensitivity.PROFILE),
         "paper_layouts": load_config("paper").training.num_layouts,
         "room": load_config("paper").room,
     }
+
+
+def _off_list_ratio(run: Run) -> str:
+    """R [%] of LOCUS-DT off the list of Eval Grid, with its floor."""
+    rows, name = Rows(run, "eval_grid", ("locus_dt",)).open("grid_offlist"), {"method": "locus_dt"}
+    share, count = float(_paper("floors").share.sel(name)), int(rows.attrs["num_candidates"])
+    logs = floored(rows.log_posterior.sel(name), count, share)
+    return f"{100 * (1 + logs.mean() / np.log(count)):.1f}"
 
 
 def architecture_page() -> dict[str, Any]:

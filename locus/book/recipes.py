@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from locus.book import paper
-from locus.experiment import wrong_twin
+from locus.experiment import floors, wrong_twin
 from locus.judge import metrics
 from locus.receiver import estimator, observation
 from locus.room import errors, layout
@@ -24,6 +24,7 @@ BEARERS = {
     "score.train": train,
     "score.limits": limits,
     "judge.metrics": metrics,
+    "experiment.floors": floors,
     "experiment.wrong_twin": wrong_twin,
     "book.paper": paper,  # for its numbers; the rest of the book is hashed with the chapters that use it
 }
@@ -32,6 +33,7 @@ BEARERS = {
 COVERED_BY = {
     "judge.bootstrap": "judge.metrics",
     "judge.credible": "judge.metrics",
+    "judge.floor": "judge.metrics",
     "receiver.crlb": "receiver.estimator",
     "receiver.fit": "receiver.estimator",
     "receiver.fit_cpu": "receiver.estimator",

@@ -83,6 +83,21 @@ def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
     return pd.concat({title: _bins_frame(metrics.binned(own, key)) for title, key in kinds.items()})
 
 
+def calibration_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
+    """By SNR of the strongest path: number of snapshots, and share of truths in one method's 50 % and 90 % sets."""
+    lines = {}
+    for name, part in metrics.binned(rows.sel({"method": [method]}), "snr_db").items():
+        if part.sizes["snapshot"]:
+            shares = {mass: metrics.covered(part, mass, np.random.default_rng(0)).isel(method=0) for mass in (0.5, 0.9)}
+            lines[name] = {"snapshots": str(part.sizes["snapshot"])} | {
+                f"in the {100 * mass:.0f} % set [%]": number_with_interval(
+                    [100 * float(share[f"covered{end}"]) for end in ("", "_low", "_high")], ".1f"
+                )
+                for mass, share in shares.items()
+            }
+    return pd.DataFrame(lines).T
+
+
 def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     lines = {}
     for name, part in bins.items():

@@ -18,12 +18,13 @@ from tqdm import tqdm
 from locus.experiment import ingredients
 from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.case import Case
+from locus.experiment.floors import Floors
 from locus.experiment.over_groups import over_groups
 from locus.experiment.run import Run
 from locus.experiment.weights import Weights
 from locus.judge import metrics
-from locus.judge.bootstrap import means, resample, with_interval
 from locus.judge.credible import CREDIBLE_MASS
+from locus.judge.floor import with_floor
 from locus.room import errors
 from locus.room.layout import Layout, Pose, away_from
 from locus.room.materials import defined
@@ -32,14 +33,14 @@ from locus.score.method import Method
 from locus.settings.config import Config
 from locus.twin import make_twin
 
-RECIPE = 2
+RECIPE = 3
 
 NUM_LAYOUTS = 200
 """Number of groups, the first of Eval Random; at most a quarter of its groups."""
 
 _SPLIT = "eval_random"
 _METRES = (0.1, 0.3, 1.0, 3.0)
-_DEGREES = (0.3, 1.0, 3.0, 10.0)
+_DEGREES = (0.3, 1.0, 3.0, 5.0, 10.0)
 _MATERIALS = ("brick", "wood", "glass", "metal")
 
 
@@ -74,11 +75,12 @@ def exact_case(config: Config, index: int) -> Case:
     return Case(config, _SPLIT, index, make_twin("image", config.radio, config.twin))
 
 
-def evaluate_group(config: Config, index: int, scorers: dict[str, Method]) -> xr.Dataset:
+def evaluate_group(config: Config, index: int, scorers: dict[str, Method], floors: dict[str, float]) -> xr.Dataset:
     """Rows (condition, snapshot, method) of one group: ``log_posterior`` and ``level`` of the truth.
 
-    Also ``lost`` (condition, snapshot): whether the true candidate has no path in the wrong twin. For a transmitter
-    moved from its candidate, the truth is the candidate nearest to it.
+    ``floored_log_posterior`` and ``floored_level`` are those of the posteriors with floors. ``lost`` (condition,
+    snapshot) says whether the true candidate has no path in the wrong twin. For a transmitter moved from its candidate,
+    the truth is the candidate nearest to it.
     """
     exact = exact_case(config, index)
     ties = np.random.default_rng([config.seed, index]).integers(2**63)
@@ -87,11 +89,15 @@ def evaluate_group(config: Config, index: int, scorers: dict[str, Method]) -> xr
     for condition in conditions(config):
         case = exact.moved(condition.moved, _METRES) if condition.moved else exact
         paths = exact.trace_believed(exact.believed(condition.errors)) if condition.errors else exact.paths
-        columns = [
-            metrics.measure(scorer.log_posterior(paths, case.observed), case.truth, area, np.random.default_rng(ties))
-            for scorer in scorers.values()
-        ]
-        rows = xr.concat(columns, "method")[["log_posterior", "level"]]
+        columns = []
+        for name, scorer in scorers.items():
+            logs = scorer.log_posterior(paths, case.observed)
+            raw, floored = (
+                metrics.measure(one, case.truth, area, np.random.default_rng(ties))[["log_posterior", "level"]]
+                for one in (logs, with_floor(logs, floors[name]))
+            )
+            columns.append(raw.merge(floored.rename({key: f"floored_{key}" for key in floored.data_vars})))
+        rows = xr.concat(columns, "method")
         found.append(rows.assign(lost=("snapshot", ~paths.valid.any("path").values[case.truth])))
     joined = xr.concat(found, "condition").transpose("condition", "snapshot", ...)
     return joined.assign_coords(method=list(scorers), group=("snapshot", np.full(len(exact.truth), index)))
@@ -118,8 +124,8 @@ class Robustness(Result):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """Weights of the compared networks."""
-        return tuple(self.weights.values())
+        """Weights of the compared networks, and their floors."""
+        return (*self.weights.values(), Floors(self.run))
 
     def recipe(self) -> dict[str, Any]:
         """Everything that the file depends on."""
@@ -127,6 +133,7 @@ class Robustness(Result):
         return {
             "estimates": ingredients.of_estimates(config, _SPLIT, "image"),
             "weights": {name: weights.hash() for name, weights in self.weights.items()},
+            "floors": Floors(self.run).hash(),
             "conditions": [dataclasses.asdict(one) for one in conditions(config)],
             "num_groups": self.num_groups,
             "recipes": {"errors": errors.RECIPE, "wrong_twin": RECIPE, "metrics": metrics.RECIPE},
@@ -139,13 +146,20 @@ class Robustness(Result):
     def make(self, workers: Workers = here) -> None:
         """Evaluate the first groups under every condition."""
         scorers = {name: weight_files.load_method(weights.path)[0] for name, weights in self.weights.items()}
-        groups = range(self.num_groups)
+        share = Floors(self.run).open().share
+        floors = {name: float(share.sel({"method": name})) for name in scorers}
+        groups, arguments = range(self.num_groups), {"scorers": scorers, "floors": floors}
         with tqdm(total=len(groups), desc="evaluating with wrong twins", unit="group") as bar:
-            data = over_groups(evaluate_group, self.run.config, groups, workers(), progress=bar.update, scorers=scorers)
+            data = over_groups(evaluate_group, self.run.config, groups, workers(), progress=bar.update, **arguments)
         for name in ("kind", "label"):
             data[name] = ("condition", [getattr(one, name) for one in conditions(self.run.config)])
         data = data.set_coords(["kind", "label"])
         self.save(data, num_candidates=self.run.config.evaluation.num_candidates)
+
+
+def floored(rows: xr.Dataset) -> xr.Dataset:
+    """The rows with ``log_posterior`` and ``level`` of the posteriors with floors."""
+    return rows.assign({name: rows[f"floored_{name}"] for name in ("log_posterior", "level")})
 
 
 def summary(rows: xr.Dataset) -> xr.Dataset:
@@ -153,13 +167,12 @@ def summary(rows: xr.Dataset) -> xr.Dataset:
 
     Dataset (condition, method), with intervals ``_low`` and ``_high``. All conditions share the bootstrap resamples.
     """
-    index, weights = resample(rows.group.values, rows.sizes["snapshot"], np.random.default_rng(0), 2000)
     parts = []
     for number in range(rows.sizes["condition"]):
         one = rows.isel(condition=number)
-        inside = (one.level <= CREDIBLE_MASS).transpose("snapshot", "method").values.astype(float)
-        share = with_interval("covered", ("method",), means(inside, index, weights), "1", "share inside the 90 % sets")
-        parts.append(metrics.summary(one, rows.attrs["num_candidates"], np.random.default_rng(0)).assign(share))
+        share = metrics.covered(one, CREDIBLE_MASS, np.random.default_rng(0))
+        found = metrics.summary(one, rows.attrs["num_candidates"], np.random.default_rng(0))
+        parts.append(found.assign(share.data_vars))
     return xr.concat(parts, "condition").assign_coords({name: rows[name] for name in ("kind", "label")})
 
 

@@ -155,6 +155,14 @@ def paired(rows: xr.Dataset, first: str, second: str, rng: Generator, num_resamp
     return xr.Dataset(with_interval("difference", (), difference, "nat", f"loss of {first} less that of {second}"))
 
 
+def covered(rows: xr.Dataset, mass: float, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
+    """Share of truths inside the credible sets of a mass, ``covered`` (method) with ``_low`` and ``_high``."""
+    index, weights = resample(rows.group.values, rows.sizes["snapshot"], rng, num_resamples)
+    inside = (rows.level <= mass).transpose("snapshot", "method").values.astype(float)
+    name = f"share inside the {100 * mass:.0f} % sets"
+    return xr.Dataset(with_interval("covered", ("method",), means(inside, index, weights), "1", name))
+
+
 def by(rows: xr.Dataset, key: str, num_candidates: int, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
     """``summary`` (bin, method) in bins of a coordinate of ``rows``: ``stratum``, or ``snr_db`` of the strongest path.
 

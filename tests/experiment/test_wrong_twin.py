@@ -15,10 +15,13 @@ from smoke import make, smoke_run
 import locus
 from locus.book.figures import error_figures
 from locus.experiment import wrong_twin
+from locus.experiment.case import Case
+from locus.experiment.floors import Floors
 from locus.experiment.rows import evaluate_group
 from locus.experiment.weights import Weights
 from locus.experiment.wrong_twin import Condition, Robustness, conditions
 from locus.judge.credible import CREDIBLE_MASS
+from locus.judge.floor import floored
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -61,7 +64,7 @@ def test_a_transmitter_that_hardly_moves_is_heard_as_before(run: locus.Run, monk
     scorers = {"locus_dt": locus.load_scorer(run.name)}
     small = [Condition("none", "exact"), Condition("transmitter", "none", moved=1e-9)]
     monkeypatch.setattr(wrong_twin, "conditions", lambda _: small)
-    exact, moved = wrong_twin.evaluate_group(run.config, 0, scorers).log_posterior
+    exact, moved = wrong_twin.evaluate_group(run.config, 0, scorers, {"locus_dt": 0.01}).log_posterior
     np.testing.assert_allclose(moved, exact, atol=1e-4)
 
 
@@ -81,6 +84,38 @@ def test_conditions_fit_the_settings() -> None:
     assert labels("material", radio__carrier=60e9) == ["wood", "glass", "metal"]
     assert labels("missing") == ["1", "2", "3"]
     assert labels("missing", room__num_obstacles=1) == ["1"]
+
+
+def test_a_floor_bounds_what_an_error_costs(run: locus.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        wrong_twin, "conditions", lambda _: [Condition("none", "exact"), Condition("missing", "3", {"missing": 3})]
+    )
+    share, count = 0.05, run.config.evaluation.num_candidates
+    rows = wrong_twin.evaluate_group(run.config, 0, {"locus_dt": locus.load_scorer(run.name)}, {"locus_dt": share})
+    mixed = wrong_twin.floored(rows)
+    expected = (1 - share) * np.exp(rows.log_posterior) + share / count
+    np.testing.assert_allclose(np.exp(mixed.log_posterior), expected, rtol=1e-12)
+    assert float(-mixed.log_posterior.min() - math.log(count)) <= -math.log(share) + 1e-12
+    assert (mixed.level != rows.level).any()
+
+
+def test_floors_are_fitted_on_rooms_that_no_network_was_trained_on(run: locus.Run) -> None:
+    """The share of each method has the least loss of all, half of the rooms having a wrong twin."""
+    floors, training = Floors(run).open(), run.config.training
+    first = training.num_layouts - training.num_validation_layouts
+    assert sorted(set(floors.group.values)) == list(range(first, training.num_layouts))
+    exact, wrong = (floors.isel(snapshot=floors.group % 2 == odd).log_posterior for odd in (0, 1))
+    case = Case(run.config, "train", first + first % 2)
+    own = exact.isel(snapshot=exact.group == case.index).sel({"method": "locus_dt"})
+    expected = locus.load_scorer(run.name).log_posterior(case.paths, case.observed).values
+    np.testing.assert_allclose(own, expected[range(len(case.truth)), case.truth], atol=1e-5)
+    assert wrong.sizes["snapshot"] > 0
+    for name in floors.method.values:
+        logs, share = floors.log_posterior.sel({"method": name}), float(floors.share.sel({"method": name}))
+        losses = [
+            -floored(logs, training.num_candidates, one).mean() for one in (share, share / 2, min(1, 2 * share), 0)
+        ]
+        assert min(losses) == pytest.approx(losses[0], abs=1e-6)
 
 
 def test_what_is_surely_better_is_told_in_words(run: locus.Run) -> None:

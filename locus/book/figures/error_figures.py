@@ -69,22 +69,25 @@ def listed(compared: xr.Dataset, *, better: bool) -> str:
     return "; ".join(f"{title}: {', '.join(labels)}" for title, labels in found.items()) or "none"
 
 
-def errors_frame(summary: xr.Dataset) -> pd.DataFrame:
-    """R of every network under every condition, with intervals, as text."""
+def errors_frame(floored: xr.Dataset, raw: xr.Dataset) -> pd.DataFrame:
+    """L of every network under every condition, with floor and intervals, and without floor, as text."""
     rows = {}
-    for index in range(summary.sizes["condition"]):
-        one = summary.isel(condition=index)
+    for index in range(floored.sizes["condition"]):
+        one, bare = floored.isel(condition=index), raw.isel(condition=index)
         kind = KINDS.get(str(one.kind.values), "nothing")
         rows[kind, str(one.label.values)] = [
-            number_with_interval(
-                [100 * float(one[f"ratio{end}"].sel({"method": name})) for end in ("", "_low", "_high")], ".1f"
-            )
+            text
             for name in NETWORKS
+            for text in (
+                number_with_interval(
+                    [float(one[f"loss{end}"].sel({"method": name})) for end in ("", "_low", "_high")], ".2f"
+                ),
+                f"{float(bare.loss.sel({'method': name})):.2f}",
+            )
         ]
     index = pd.MultiIndex.from_tuples(rows, names=["what is wrong", "by"])
-    return pd.DataFrame(
-        list(rows.values()), index=index, columns=[f"R [%], {one['label']}" for one in NETWORKS.values()]
-    )
+    columns = [(look["label"], column) for look in NETWORKS.values() for column in ("L [nat]", "without floor")]
+    return pd.DataFrame(list(rows.values()), index=index, columns=pd.MultiIndex.from_tuples(columns))
 
 
 def example_figure(example: Example) -> Figure:
