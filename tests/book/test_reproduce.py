@@ -352,8 +352,10 @@ def test_an_interrupted_run_goes_on_where_it_was(copy: Path, monkeypatch: pytest
 
 def test_a_stale_store_is_made_anew(copy: Path) -> None:
     changed = run(training__num_layouts=8)
-    reproduce.reproduce(changed)
-    assert due(changed) == []
+    assert not Observations(changed, "train").fresh()
+    reproduce.reproduce(changed, "02")
+    assert Observations(changed, "train").fresh()
+    assert "models/locus_dt" not in due(changed)
 
 
 def test_force_makes_all_but_stores_again(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
