@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from smoke import smoke_run
 
 from locus.book import build, reproduce
+from locus.book.chapters import chapters
 
 Open = Callable[..., Page]
 
@@ -30,7 +32,10 @@ def built(request: pytest.FixtureRequest, smoke_folder: Path, tmp_path_factory: 
     given = request.config.getoption("--book")
     if given:
         return Path(given)
-    with smoke_run(smoke_folder, lambda run: reproduce.reproduce(run)) as run:
+    for source in chapters():  # one at a time, as other tests may wait for a part of the run
+        with smoke_run(smoke_folder, functools.partial(reproduce.reproduce, only=source.stem)):
+            pass
+    with smoke_run(smoke_folder, reproduce.reproduce) as run:
         return build.build_book(run, tmp_path_factory.mktemp("book")).parent
 
 
