@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -33,7 +32,7 @@ def built(request: pytest.FixtureRequest, smoke_folder: Path, tmp_path_factory: 
     if given:
         return Path(given)
     for source in chapters():  # one at a time, as other tests may wait for a part of the run
-        with smoke_run(smoke_folder, functools.partial(reproduce.reproduce, only=source.stem)):
+        with smoke_run(smoke_folder, partial(reproduce.reproduce, only=source.stem)):
             pass
     with smoke_run(smoke_folder, reproduce.reproduce) as run:
         return build.build_book(run, tmp_path_factory.mktemp("book")).parent
