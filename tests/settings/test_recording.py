@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import locus
+from locus.experiment import case as case_module
 from locus.experiment.case import Case
 from locus.experiment.libraries import Library
 from locus.experiment.rows import Rows
@@ -101,7 +102,8 @@ def test_a_hash_of_what_was_made_reads_nothing(record: Path) -> None:
 
 
 def test_functions_read_what_they_depend_on_and_no_more(record: Path) -> None:
-    """Includes two settings that chapters 1 and 2 once read without declaring them."""
+    """Includes two settings that chapters 1 and 2 once read without declaring them. As in a kernel, no twin exists yet."""
+    case_module._make_twin_once.cache_clear()
     config = locus.open_run("smoke").config
     case = Case(config, "test", 0)
     assert len(case.candidates)
