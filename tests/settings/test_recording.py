@@ -102,7 +102,7 @@ def test_a_hash_of_what_was_made_reads_nothing(record: Path) -> None:
 
 
 def test_functions_read_what_they_depend_on_and_no_more(record: Path) -> None:
-    """Includes two settings that chapters 1 and 2 once read without declaring them. As in a kernel, no twin exists yet."""
+    """Includes two settings that chapters 1 and 2 once read undeclared. No twin exists yet, as in a new kernel."""
     case_module._make_twin_once.cache_clear()
     config = locus.open_run("smoke").config
     case = Case(config, "test", 0)
