@@ -12,7 +12,7 @@ from tqdm import tqdm
 from locus.experiment import ingredients
 from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.case import Case
-from locus.experiment.libraries import trace_wrong_group
+from locus.experiment.libraries import training_errors
 from locus.experiment.over_groups import over_groups
 from locus.experiment.weights import Weights
 from locus.judge import metrics
@@ -28,7 +28,8 @@ RECIPE = 1
 def evaluate_group(config: Config, index: int, scorers: dict[str, Method]) -> xr.Dataset:
     """Log posteriors (snapshot, method) of the truths of a training room; in odd rooms the twin has errors."""
     case = Case(config, "train", index)
-    paths = trace_wrong_group(config, index) if index % 2 else case.paths
+    exact = index % 2 == 0
+    paths = case.paths if exact else case.trace_believed(case.believed(*training_errors(config, index)))
     rows = np.arange(len(case.truth))
     logs = [scorer.log_posterior(paths, case.observed).values[rows, case.truth] for scorer in scorers.values()]
     attributes = {"units": "nat", "long_name": "log posterior of the true candidate"}
