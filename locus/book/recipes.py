@@ -40,6 +40,7 @@ COVERED_BY = {
     "room.materials": "twin.base",
     "score.pairwise": "score.method",
     "score.pairwise_cpu": "score.method",
+    "score.sync_offset": "score.limits",
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
 """Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""

@@ -26,7 +26,7 @@ from locus.receiver import fit, fit_cpu
 from locus.receiver.estimator import threshold
 from locus.room.layout import MIN_DISTANCE, SHAPES_PER_OBSTACLE, Layout
 from locus.room.materials import material_names, permittivity
-from locus.score import densities, limits
+from locus.score import densities, sync_offset
 from locus.score.method import Method
 from locus.score.weight_files import METHOD_TITLES, METHODS
 from locus.settings.atomic import write_text
@@ -64,7 +64,14 @@ CONSTANTS: dict[str, Any] = {
         "least_distance": densities.LEAST_DISTANCE,
         "wraps": densities.WRAPS,
     },
-    "limit": {"num_bins": limits.BINS, "kept": limits.KEPT},
+    "sync_offset": {
+        "bins": sync_offset.BINS,
+        "smooth": sync_offset.SMOOTH,
+        "kept": sync_offset.KEPT,
+        "cells": sync_offset.CELLS,
+        "steep": sync_offset.STEEP,
+        "hopeless": sync_offset.HOPELESS,
+    },
     "near": 5.0,  # [m], radius around the transmitter whose posterior mass the page shows
     "floor": draw.FLOOR,
     "colours": {"receiver": draw.RECEIVER, "transmitter": draw.TRANSMITTER},
