@@ -71,6 +71,8 @@ CONSTANTS: dict[str, Any] = {
         "cells": sync_offset.CELLS,
         "steep": sync_offset.STEEP,
         "hopeless": sync_offset.HOPELESS,
+        "nodes": sync_offset.NODES.tolist(),
+        "node_weights": sync_offset.WEIGHTS.tolist(),
     },
     "near": 5.0,  # [m], radius around the transmitter whose posterior mass the page shows
     "floor": draw.FLOOR,

@@ -38,7 +38,7 @@ import { Twin } from "./twin.js";
  * @property {import("./twin.js").TwinConstants} twin
  * @property {import("./estimator.js").FitConstants} fit
  * @property {import("./baselines.js").DensityConstants} density
- * @property {import("./limit.js").LimitConstants} limit
+ * @property {import("./sync_offset.js").SyncOffsetConstants} sync_offset
  * @property {number} near distance [m] from the transmitter within which posterior mass is counted
  * @property {number} floor relative log posterior [nat] at the dark end of the colour map
  * @property {{receiver: string, transmitter: string}} colours

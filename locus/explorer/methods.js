@@ -25,12 +25,12 @@ export const BAYES = "bayes";
  * @param {Record<string, Method>} methods trained methods by name
  * @param {string} name one of them, or `bayes`
  * @param {Evidence} evidence
- * @param {{density: import("./baselines.js").DensityConstants, limit: import("./limit.js").LimitConstants}} constants
+ * @param {{density: import("./baselines.js").DensityConstants, sync_offset: import("./sync_offset.js").SyncOffsetConstants}} constants
  * @returns {Float64Array} log posterior (candidate)
  */
 export function logPosterior(methods, name, evidence, constants) {
   const { candidates, paths, iq, observed, pose, radio, numPaths } = evidence;
-  if (name === BAYES) return bayes(paths, despread(iq, radio), radio, constants.limit);
+  if (name === BAYES) return bayes(paths, despread(iq, radio), radio, constants.sync_offset);
   if (!(name in methods)) {
     throw new RangeError(`Expected 'method' in ${[...Object.keys(methods), BAYES]}, got ${name}`);
   }

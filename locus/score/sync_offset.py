@@ -33,9 +33,10 @@ HOPELESS = 60.0
 """[nat] below the best candidate from which on a candidate's highest bin replaces its integral."""
 
 _SINGLE = 1e-5  # relative error of q in single precision, with a margin
-_NODES, _WEIGHTS = (array / 2 for array in np.polynomial.legendre.leggauss(8))
-_NODES = _NODES + 0.5  # Gauss-Legendre on [0, 1]
-_REACH = float(np.diff(_NODES).max() / 2)  # largest distance to a node, as a share of the cell
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
+NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
+"""Gauss-Legendre quadrature on [0, 1]."""
+_REACH = float(np.diff(NODES).max() / 2)  # largest distance to a node, as a share of the cell
 
 
 class OffsetPrior(NamedTuple):
@@ -197,20 +198,20 @@ def _integrate_locally(coarse, coefficients, largest, prior, coherent):  # type:
     offsets, masses = [], []
     top = -np.inf
     while len(start):
-        place = (start.reshape(-1, 1) + width.reshape(-1, 1) * _NODES).ravel()
+        place = (start.reshape(-1, 1) + width.reshape(-1, 1) * NODES).ravel()
         power = _evaluate(coefficients, place)
-        height = np.array([_log_integrand(max(q, 0.0), coherent) for q in power]).reshape(-1, len(_NODES))
+        height = np.array([_log_integrand(max(q, 0.0), coherent) for q in power]).reshape(-1, len(NODES))
         top = max(top, height.max())
         halved = np.zeros(len(start), np.bool_)
         for i in range(len(start)):
-            reach = _highest(power.reshape(-1, len(_NODES))[i].max(), largest, math.pi * degree * _REACH * width[i])
+            reach = _highest(power.reshape(-1, len(NODES))[i].max(), largest, math.pi * degree * _REACH * width[i])
             if _log_integrand(reach, coherent) < top - KEPT:
                 continue
             if height[i].max() - height[i].min() > STEEP:
                 halved[i] = True
                 continue
-            offsets.append(start[i] + width[i] * _NODES)
-            masses.append(height[i] + np.log(_WEIGHTS * width[i] * density[i]))
+            offsets.append(start[i] + width[i] * NODES)
+            masses.append(height[i] + np.log(WEIGHTS * width[i] * density[i]))
         half = width[halved] / 2
         start = np.concatenate((start[halved], start[halved] + half))
         width, density = np.concatenate((half, half)), np.concatenate((density[halved], density[halved]))
@@ -237,9 +238,9 @@ def _highest(known, largest, turn):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _joined(parts):  # type: ignore[no-untyped-def]
-    result = np.empty(len(parts) * len(_NODES))
+    result = np.empty(len(parts) * len(NODES))
     for i in range(len(parts)):
-        result[i * len(_NODES) : (i + 1) * len(_NODES)] = parts[i]
+        result[i * len(NODES) : (i + 1) * len(NODES)] = parts[i]
     return result
 
 

@@ -9,6 +9,7 @@ import { receive } from "../../locus/explorer/observation.js";
 import { takeRow } from "../../locus/explorer/paths.js";
 import { makeRadio } from "../../locus/explorer/radio.js";
 import { Random } from "../../locus/explorer/random.js";
+import { logLikelihoods } from "../../locus/explorer/sync_offset.js";
 import { Twin } from "../../locus/explorer/twin.js";
 
 /**
@@ -32,10 +33,11 @@ import { Twin } from "../../locus/explorer/twin.js";
  * @property {Record<string, Method>} methods
  * @property {Scene[]} scenes
  * @property {number} wide paths a candidate that no candidate has
+ * @property {{window: number, re: number[][], im: number[][], energies: number[]}[]} filtered outputs of filters
  */
 
 /** @type {Given} */
-const { settings, methods, scenes, wide: maxWide } = JSON.parse(readFileSync(0, "utf8"));
+const { settings, methods, scenes, wide: maxWide, filtered } = JSON.parse(readFileSync(0, "utf8"));
 const { max_paths: maxPaths, wall_thickness: wallThickness } = settings.twin;
 const { constants } = settings;
 const radio = makeRadio(settings.radio, constants);
@@ -86,5 +88,11 @@ function drawGrid(seed) {
   return { room, grid: [...makeGrid(room, settings.room.grid_points).points] };
 }
 
+/** @param {Given["filtered"][number]} one */
+function integrate({ window: syncWindow, re, im, energies }) {
+  const outputs = re.map((row, i) => ({ re: Float64Array.from(row), im: Float64Array.from(im[i]) }));
+  return logLikelihoods(outputs, Float64Array.from(energies), { ...radio, syncWindow }, constants.sync_offset);
+}
+
 const seeds = Array.from({ length: 30 }, (_, i) => i);
-writeFileSync(1, JSON.stringify({ scenes: scenes.map(compute), rooms: seeds.map(drawGrid) }));
+writeFileSync(1, JSON.stringify({ scenes: scenes.map(compute), rooms: seeds.map(drawGrid), integrals: filtered.map(integrate) }));

@@ -43,7 +43,6 @@ def test_no_module_has_a_shared_number_of_its_own(path: Any) -> None:
     "line",
     [
         "const KEPT = 40;",
-        "const bins = 4_096;",
         "if (distance < 1e-6) return;",
         'readout("Posterior mass within 5 m of the truth");',
         "const c = 299_792_458;",

