@@ -41,6 +41,7 @@ LEAST = 1e-6
 """Phase-blind posterior from which on a candidate is sampled."""
 
 _BATCH = 4096  # draws evaluated together
+_DOUBTFUL = 1 / 16  # variance of a log mean from which on it rests on fewer than about 16 draws
 
 
 def phase_free(
@@ -152,7 +153,11 @@ class _Sampler:
     cumulative: NDArray[np.float64]
     """(node): phase-blind posterior probability of an offset up to this one."""
     rng: Generator
-    log_weights: list[NDArray[np.float64]] = field(default_factory=list)
+    log_weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    log_mean: float = math.nan
+    """Logarithm of the mean weight."""
+    variance: float = math.nan
+    """Variance of ``log_mean``, estimated from the weights."""
 
     @classmethod
     def of(cls, paths: _Paths, channel: NDArray[np.complex128], radio: Radio, rng: Generator) -> _Sampler:
@@ -171,15 +176,19 @@ class _Sampler:
         earlier = (factor * root).conj().T
         return cls(matched, inverse, earlier, root**2, offsets, cumulative / cumulative[-1], rng)
 
+    def draw(self, count: int) -> None:
+        """Draw offsets and phases ``count`` times, and update the mean weight."""
+        parts = [self._draw(min(_BATCH, count - first)) for first in range(0, count, _BATCH)]
+        self.log_weights = np.concatenate([self.log_weights, *parts])
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        average = weights.mean()
+        self.log_mean = float(self.log_weights.max() + np.log(average))
+        self.variance = float(weights.var(ddof=1) / len(weights) / average**2)
+
     @property
     def num_draws(self) -> int:
         """Number of draws made."""
-        return sum(map(len, self.log_weights))
-
-    def draw(self, count: int) -> None:
-        """Draw offsets and phases, and keep the log weights."""
-        for first in range(0, count, _BATCH):
-            self.log_weights.append(self._draw(min(_BATCH, count - first)))
+        return len(self.log_weights)
 
     def _draw(self, count: int) -> NDArray[np.float64]:
         node = np.searchsorted(self.cumulative, self.rng.random(count), side="right")
@@ -198,14 +207,6 @@ class _Sampler:
             result += math.log(pivot) + 1 - (size - pivot) ** 2 / pivot + bessel
         return result
 
-    def mean(self) -> tuple[float, float]:
-        """Logarithm of the mean weight, and the variance of that logarithm."""
-        logs = np.concatenate(self.log_weights)
-        top = logs.max()
-        weights = np.exp(logs - top)
-        average = weights.mean()
-        return float(top + np.log(average)), float(weights.var(ddof=1) / len(logs) / average**2)
-
 
 def _sample(
     samplers: Sequence[_Sampler],
@@ -219,20 +220,18 @@ def _sample(
     for one in samplers:
         one.draw(num_draws[0])
     while True:
-        probability = np.exp(_posterior(samplers, blind, sampled)[0][sampled])
-        share = np.where(sampled == truth, 1 - probability, probability)
-        part = share**2 * [one.mean()[1] for one in samplers]
-        if part.sum() <= tolerance**2:
+        known, before = np.exp(_posterior(samplers, blind, sampled)[0][sampled]), np.exp(blind[sampled])
+        variance = np.array([one.variance for one in samplers])
+        # A few draws that decide the mean may miss most of it: such a candidate may be as probable as it was before.
+        share = np.maximum(known, np.where(variance > _DOUBTFUL, before, 0))
+        share[sampled == truth] = 1 - np.minimum(known, np.where(variance > _DOUBTFUL, before, 1))[sampled == truth]
+        part = share**2 * variance
+        wanting = (part > tolerance**2 / len(samplers)) & [2 * one.num_draws <= num_draws[1] for one in samplers]
+        if part.sum() <= tolerance**2 or not wanting.any():
             return
-        wanting = [
-            one
-            for one, variance in zip(samplers, part, strict=True)
-            if variance > tolerance**2 / len(samplers) and 2 * one.num_draws <= num_draws[1]
-        ]
-        if not wanting:
-            return
-        for one in wanting:
-            one.draw(one.num_draws)
+        for one, wants in zip(samplers, wanting, strict=True):
+            if wants:
+                one.draw(one.num_draws)
 
 
 def _posterior(
@@ -240,10 +239,9 @@ def _posterior(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Log posterior (candidate), and its standard error by the delta method."""
     score, variance = blind.copy(), np.zeros(len(blind))
-    if samplers:
-        means = np.array([one.mean() for one in samplers])
-        score[sampled] += means[:, 0]
-        variance[sampled] = means[:, 1]
+    for index, one in zip(sampled, samplers, strict=True):
+        score[index] += one.log_mean
+        variance[index] = one.variance
     score -= np.logaddexp.reduce(score)
     probability = np.exp(score)
     return score, np.sqrt((probability**2 * variance).sum() + (1 - 2 * probability) * variance)
