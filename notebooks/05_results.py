@@ -14,6 +14,7 @@
 #     - results/eval_grid
 #     - results/table
 #     - results/other_twin
+#     - results/phase_free
 #     - results/floors
 # ---
 
@@ -47,14 +48,17 @@ from locus.book.tables import (
     number_with_interval,
     paired_frame,
     paired_losses,
+    phases_frame,
     quantiles_frame,
     results_frame,
     strata_frame,
 )
+from locus.experiment import unknown_phases
 from locus.experiment.floors import Floors
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.table import SCORER_TITLES, Table
+from locus.experiment.unknown_phases import UnknownPhases
 from locus.experiment.weights import load_scorer
 from locus.judge import metrics
 from locus.judge.floor import floored
@@ -389,7 +393,38 @@ glue("bins_enough", abs(float(bins.sel(num_bins=4096) - bins.sel(num_bins=8192))
 
 # %% [markdown]
 # *The snapshots of the first room of Eval Random. With 256 bins L is off by {glue:text}`bins_few:.3g` nats, with 4096, which are used everywhere else, by {glue:text}`bins_enough:.1g`.*
+
+# %% [markdown]
+# **What are the phases worth?** The phase-blind receiver of the table does not say. It ignores more than phases: it takes the gain of a path for a Gaussian random number, of which it knows the mean power
+# and not the amplitude. The receiver in between, the *phase-free limit*, knows angle, delay and amplitude of every path, and takes the phases for independent and uniform. No method that ignores the phases
+# that a twin predicts does better on average, as long as those phases are as good as random. Its integral over all phases has no closed form, so it is sampled,
+# for two snapshots in each of the first {glue:text}`free_layouts` rooms of Eval Random.
+
+# %% tags=["hide-input"]
+free_rows = UnknownPhases(opened).open()
+phases_frame(free_rows)
+
+# %% tags=["remove-cell"]
+glue("free_snapshots", free_rows.sizes["snapshot"], display=False)
+glue("free_layouts", len(np.unique(free_rows.group)), display=False)
+glue("free_error", unknown_phases.standard_error(free_rows), display=False)
+for key, first, second in (
+    ("phases_worth", "phase_free", "bayes"),
+    ("amplitudes_worth", "phase_blind", "phase_free"),
+    ("to_free", "locus_dt", "phase_free"),
+):
+    worth = metrics.paired(free_rows, first, second, np.random.default_rng(0))
+    ends = [float(worth[f"difference{end}"]) for end in ("", "_low", "_high")]
+    glue(key, ends[0], display=False)
+    glue(f"{key}_interval", number_with_interval(ends, ".2f"), display=False)
+
+# %% [markdown]
+# *L with 95 % intervals over rooms, and differences on the same snapshots. The sampling adds a standard error of {glue:text}`free_error:.4f` nats to the phase-free limit.*
 #
+# To know the phases on top of everything else is worth {glue:text}`phases_worth_interval` nats. To know amplitudes and not only mean powers is worth {glue:text}`amplitudes_worth_interval`.
+# LOCUS-DT, which sees a few estimated paths and not the samples, lies {glue:text}`to_free_interval` nats above the phase-free limit.
+
+# %% [markdown]
 # The limit takes two things for granted: the twin is exact, and the true transmitter is *one of the candidates*. So it answers "which of these
 # {glue:text}`candidates_random` places is it?", a question of identification, and for that it may use the phases between paths, which turn once in a wavelength of {glue:text}`wavelength:.0f` mm. Nobody has a list that
 # contains the transmitter's place to the millimetre. So we move the transmitter a little off its candidate and leave all else as it was: list, twin, noise. (Image

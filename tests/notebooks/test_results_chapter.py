@@ -30,6 +30,16 @@ def test_nothing_beats_the_limit(glued: dict[str, float]) -> None:
     assert 30 < glued["bayes_ratio"] <= 100
 
 
+def test_the_phase_free_limit_lies_between_its_neighbours(glued: dict[str, float]) -> None:
+    assert glued["free_layouts"] == 2  # a quarter of six rooms, rounded up
+    assert glued["free_snapshots"] == 4
+    assert 0 <= glued["free_error"] < 0.02
+    # In expectation; in four snapshots a receiver may be lucky by some tenths of a nat
+    assert glued["phases_worth"] > -0.3
+    assert glued["amplitudes_worth"] > -0.3
+    assert glued["to_free"] > 0
+
+
 def test_sixty_rooms_teach_something_that_carries_over(glued: dict[str, float]) -> None:
     assert glued["loss_random"] < 0
     assert glued["baselines_beaten"] >= 3  # of six, with the whole, wide interval above zero
