@@ -398,7 +398,7 @@ glue("bins_enough", abs(float(bins.sel(num_bins=4096) - bins.sel(num_bins=8192))
 # **What are the phases worth?** The phase-blind receiver of the table does not say. It ignores more than phases: it takes the gain of a path for a Gaussian random number, of which it knows the mean power
 # and not the amplitude. The receiver in between, the *phase-free limit*, knows angle, delay and amplitude of every path, and takes the phases for independent and uniform. No method that ignores the phases
 # that a twin predicts does better on average, as long as those phases are as good as random. Its integral over all phases has no closed form, so it is sampled,
-# for two snapshots in each of the first {glue:text}`free_layouts` rooms of Eval Random.
+# for {glue:text}`free_snapshots` snapshots in the first {glue:text}`free_layouts` rooms of Eval Random.
 
 # %% tags=["hide-input"]
 free_rows = UnknownPhases(opened).open()
