@@ -69,7 +69,8 @@ def phase_free(
 
     Returns:
         Dataset (snapshot, candidate): ``log_posterior``, normalised over candidates, -inf for those without paths; its
-        Monte Carlo ``standard_error`` [nat]; and ``num_draws``.
+        Monte Carlo ``standard_error`` [nat], which is too small for some candidates of negligible posterior, whose
+        draws may all miss; and ``num_draws``.
 
     Raises:
         ValueError: an input has the wrong dimensions or values, or no candidate has a path.

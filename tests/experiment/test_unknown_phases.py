@@ -10,6 +10,7 @@ import pytest
 from smoke import make, smoke_run
 
 import locus
+from locus.book.tables import phases_frame
 from locus.experiment import unknown_phases
 from locus.experiment.rows import Rows
 from locus.experiment.unknown_phases import METHODS, UnknownPhases
@@ -49,6 +50,17 @@ def test_it_is_accurate_and_lies_between_the_receivers_with_and_without_phases(r
     blind, free, known = (float(loss.sel({"method": name})) for name in ("phase_blind", "phase_free", "bayes"))
     # In expectation; in four snapshots a receiver may be lucky by some tenths of a nat
     assert known - 0.3 < free < blind + 0.3
+
+
+def test_the_table_shows_losses_and_their_steps(run: locus.Run) -> None:
+    rows = UnknownPhases(run).open()
+    frame = phases_frame(rows)
+    assert frame.index.tolist() == ["LOCUS-DT", "phase-blind receiver", "phase-free limit", "Bayes limit"]
+    loss = -rows.log_posterior.mean("snapshot").values - np.log(rows.attrs["num_candidates"])
+    shown, steps = ([cell.split(" ")[0] for cell in frame[name]] for name in ("L [nat]", "less the line above"))
+    np.testing.assert_allclose([float(cell) for cell in shown], loss, atol=0.0051)
+    np.testing.assert_allclose([float(cell) for cell in steps[1:]], np.diff(loss), atol=0.0051)
+    assert steps[0] == ""
 
 
 def test_the_error_of_a_mean_is_that_of_independent_draws(run: locus.Run) -> None:
