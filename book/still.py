@@ -17,6 +17,6 @@ if __name__ == "__main__":
         page = chromium.new_page(viewport={"width": 1040, "height": 900}, device_scale_factor=1.5)
         page.route(ADDRESS, lambda route: route.fulfill(content_type="text/html", body=content))
         page.goto(ADDRESS)
-        page.wait_for_function("document.querySelector('#explorer .says')?.textContent.includes('blind guess')")
+        page.wait_for_function("document.querySelector('#explorer .says')?.textContent.includes('uniform guess')")
         page.locator("#explorer .panes").screenshot(path=Path(__file__).parent / "_static" / "explorer.png")
         chromium.close()

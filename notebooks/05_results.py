@@ -14,6 +14,7 @@
 #     - results/eval_grid
 #     - results/table
 #     - results/other_twin
+#     - results/phase_free
 #     - results/floors
 # ---
 
@@ -47,14 +48,17 @@ from locus.book.tables import (
     number_with_interval,
     paired_frame,
     paired_losses,
+    phases_frame,
     quantiles_frame,
     results_frame,
     strata_frame,
 )
+from locus.experiment import unknown_phases
 from locus.experiment.floors import Floors
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.table import SCORER_TITLES, Table
+from locus.experiment.unknown_phases import UnknownPhases
 from locus.experiment.weights import load_scorer
 from locus.judge import metrics
 from locus.judge.floor import floored
@@ -85,7 +89,7 @@ plt.rcParams["figure.dpi"] = 150
 # \mathcal G = e^{-\mathcal L}, \qquad \mathcal R = -\frac{\mathcal L}{\log N_{\mathrm{cand}}}: \tag{25}
 # $$
 #
-# by what factor the truth is more probable than under a blind guess (in the geometric mean), and how much of the way to certainty that is, 100 % being a method that is
+# by what factor the truth is more probable than under a uniform guess (in the geometric mean), and how much of the way to certainty that is, 100 % being a method that is
 # always sure and always right.
 
 # %% tags=["hide-input"]
@@ -133,19 +137,19 @@ glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "ev
 # On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random, on **Eval Grid** one of {glue:text}`candidates_grid` points of a
 # regular grid. Eq. (13) of the paper puts the truth among the candidates of its data set, and does not repeat it for Eval Grid; if the transmitter is anywhere in the free space, **off the list**, and the nearest
 # grid point counts as the truth, the task is another one, and that is the third block. LOCUS-DT makes the truth {glue:text}`gain_random:.1f` times as probable as
-# a blind guess on Eval Random, or $\mathcal R$ = {glue:text}`ratio_random:.1f` % (the paper: {glue:text}`printed_ratio:.1f` %), from {glue:text}`snapshots_random` snapshots in
+# a uniform guess on Eval Random, or $\mathcal R$ = {glue:text}`ratio_random:.1f` % (the paper: {glue:text}`printed_ratio:.1f` %), from {glue:text}`snapshots_random` snapshots in
 # {glue:text}`layouts_random` rooms; {glue:text}`ratio_grid:.1f` % on the grid; {glue:text}`ratio_grid_offlist:.1f` % off the list.
 #
-# Off the list a few snapshots decide: the {glue:text}`offlist_worst` of {glue:text}`snapshots_grid_offlist` in which the truth has less than a thousandth of a blind guess's probability carry
+# Off the list a few snapshots decide: the {glue:text}`offlist_worst` of {glue:text}`snapshots_grid_offlist` in which the truth has less than a thousandth of a uniform guess's probability carry
 # {glue:text}`offlist_carried:.2f` nats of the mean loss. A floor takes them their weight: with the share of uniform guessing that was fitted on validation rooms ({glue:text}`floor_share:.1f` %, chapter 7)
 # $\mathcal R$ is {glue:text}`offlist_floored:.1f` %, and with shares of 1 to 10 % it is {glue:text}`offlist_least:.1f` to {glue:text}`offlist_most:.1f` % (the paper prints
 # {glue:text}`printed_grid:.1f` % on Eval Grid). So off the list, with a floor and without, and on the list ({glue:text}`ratio_grid:.1f` %) bracket the paper's number; they do not explain it.
 #
-# The last two lines of a block are not methods but **limits**. Both follow from Bayes' rule and all samples, not from a handful of estimated
+# The last two lines of a block are not methods but **ideal receivers**. Both follow from Bayes' rule and all samples, not from a handful of estimated
 # paths, for a receiver to whom the twin tells the truth. The *Bayes limit* knows the signal of each candidate but for one phase and the time when it
-# began. The *phase-blind receiver* knows angle, delay and power of each path, but not the phases between paths. On Eval Random they reach
+# began; nothing can do better. The *phase-blind receiver* knows angle, delay and mean power of each path, but neither amplitude nor phase. It is no limit; the last section has the one that belongs to unknown phases. On Eval Random they reach
 # {glue:text}`bayes_ratio:.1f` % and {glue:text}`phase_blind_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far off, behind
-# the array or in deep shadow. Off the list the twin's statement is no longer exact, and these two lines limit nothing: they show what it costs to
+# the array or in deep shadow. Off the list the twin's statement is no longer exact, and the Bayes limit limits nothing: both lines show what it costs to
 # trust a twin too much, and where by the twin nothing at all arrives from the nearest grid point, that cost is infinite. The last section comes back to that.
 #
 # Two methods may have overlapping intervals and still differ clearly, because what is hard for one is hard for the other. So here are the
@@ -171,7 +175,7 @@ glue("baselines_beaten", int((against_baselines.high < 0).sum()), display=False)
 difference = compared["random"].difference
 glue("to_limit", float(difference[SCORER_TITLES["locus_dt"], SCORER_TITLES["bayes"]]), display=False)
 glue("to_blind", float(difference[SCORER_TITLES["locus_dt"], SCORER_TITLES["phase_blind"]]), display=False)
-glue("between_limits", float(difference[SCORER_TITLES["phase_blind"], SCORER_TITLES["bayes"]]), display=False)
+glue("between_receivers", float(difference[SCORER_TITLES["phase_blind"], SCORER_TITLES["bayes"]]), display=False)
 twins = OtherTwin(opened)
 glue("train_twin", config.twin.train, display=False)
 for key, name in zip(("evaluation_twin", "other_twin"), twins.twins, strict=True):
@@ -187,7 +191,7 @@ for name in ("random", "grid"):
 #
 # LOCUS-DT is better than a baseline, with the whole interval below zero, in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Nothing may beat the Bayes limit
 # where its assumptions hold, and if something did, the limit would be computed wrongly: of {glue:text}`limit_comparisons` comparisons with it {glue:text}`limit_above` have their whole interval
-# above zero and {glue:text}`limit_beaten` below. From LOCUS-DT to the Bayes limit there are {glue:text}`to_limit:.2f` nats on Eval Random, to the blind one {glue:text}`to_blind:.2f`.
+# above zero and {glue:text}`limit_beaten` below. From LOCUS-DT to the Bayes limit there are {glue:text}`to_limit:.2f` nats on Eval Random, to the phase-blind receiver {glue:text}`to_blind:.2f`.
 #
 # Who traced the paths? Those of the training rooms the {glue:text}`train_twin` twin did, those of the rooms of this chapter the {glue:text}`evaluation_twin` twin. Were they
 # interchangeable? Traced by the {glue:text}`other_twin` twin instead, with the same weights, rooms and noise, the loss of LOCUS-DT on the first {glue:text}`twin_layouts` rooms changes by
@@ -231,7 +235,7 @@ figure = result_figures.methods_figure(tasks[2])
 # A map that claims 90 % should hold the truth nine times out of ten. For each snapshot we ask for the *credible level* of the truth: how much probability
 # lies on places that are more probable than it. For an honest method these levels are uniform, and the curve below is zero throughout.
 
-# %% mystnb={"image": {"alt": "By how much the share of truths inside credible sets differs from the nominal level, one panel for each method and limit, each with a band about zero"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "By how much the share of truths inside credible sets differs from the nominal level, one panel for each method and ideal receiver, each with a band about zero"}} tags=["hide-input"]
 curves = {
     name: metrics.coverage(rows["random"].level.sel({"method": name}), rows["random"].group, np.random.default_rng(0))
     for name in SCORER_TITLES
@@ -310,7 +314,7 @@ glue("limit_hits", 100 * float((rows["random"].map_error.sel({"method": "bayes"}
 # By what reaches the receiver: line of sight; else a single bounce; else more than one; or, *near outage*, no path as strong as the
 # estimator's threshold. And by the strength of the strongest path.
 
-# %% mystnb={"image": {"alt": "Adjusted loss of every method and limit with intervals, by kind of channel and by SNR of the strongest path"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Adjusted loss of every method and ideal receiver with intervals, by kind of channel and by SNR of the strongest path"}} tags=["hide-input"]
 count = int(rows["random"].attrs["num_candidates"])
 strata = metrics.by(rows["random"], "stratum", count, np.random.default_rng(0))
 snr = metrics.by(rows["random"], "snr_db", count, np.random.default_rng(0))
@@ -330,7 +334,7 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
         glue(f"{short}_{name}", float(strata.loss.sel({"bin": kind, "method": method})), display=False)
 
 # %% [markdown]
-# *Figure: zero is a blind guess; lower is better. Table: LOCUS-DT alone, how often its 90 % sets hold the truth, how far off its best guess is and how much there is to search. The distance between a method and the limit's star is what could still be learned from that kind of snapshot; a bin in which the limit
+# *Figure: zero is a uniform guess; lower is better. Table: LOCUS-DT alone, how often its 90 % sets hold the truth, how far off its best guess is and how much there is to search. The distance between a method and the limit's star is what could still be learned from that kind of snapshot; a bin in which the limit
 # itself is close to zero has nothing to be learned from. Intervals of bins that few rooms fill are wide, and missing where it is one room.*
 #
 # {glue:text}`outage_share:.0f` % of the snapshots are near outage; of that tenth of all snapshots in which LOCUS-DT finds the truth least probable, {glue:text}`outage_share_worst:.0f` % are. Near
@@ -357,7 +361,7 @@ glue("failure_group", group, display=False)
 glue("failure_snapshot", snapshot, display=False)
 glue("failure_log_posterior", float(on_list[truth]), display=False)
 glue("failure_again", abs(float(on_list[truth] - stored.log_posterior.sel({"method": "locus_dt"}))), display=False)
-glue("failure_blind_guess", -float(np.log(count)), display=False)
+glue("failure_uniform_guess", -float(np.log(count)), display=False)
 glue("failure_map_error", float(stored.map_error.sel({"method": "locus_dt"})), display=False)
 glue("failure_limit", float(stored.log_posterior.sel({"method": "bayes"})), display=False)
 glue("failure_snr", float(stored.snr_db), display=False)
@@ -367,7 +371,7 @@ glue("threshold_snr", float(threshold_db), display=False)
 # *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, both counted from zero. Left: star, the truth; plus, the candidate that LOCUS-DT prefers. Right: what the estimator found, and what the twin predicts for both. Angles
 # beyond the dotted lines come from behind the array, which folds them to the front: 150 degrees are seen as 30.*
 #
-# LOCUS-DT gives the truth a log probability of {glue:text}`failure_log_posterior:.1f`, where a blind guess gives {glue:text}`failure_blind_guess:.1f` and the Bayes limit
+# LOCUS-DT gives the truth a log probability of {glue:text}`failure_log_posterior:.1f`, where a uniform guess gives {glue:text}`failure_uniform_guess:.1f` and the Bayes limit
 # {glue:text}`failure_limit:.1f`; its favourite is {glue:text}`failure_map_error:.0f` m off. The strongest path that reaches the receiver has {glue:text}`failure_snr:.1f` dB, the estimator's threshold is {glue:text}`threshold_snr:.1f` dB. What
 # that tells, by rule from the table above:
 
@@ -389,7 +393,38 @@ glue("bins_enough", abs(float(bins.sel(num_bins=4096) - bins.sel(num_bins=8192))
 
 # %% [markdown]
 # *The snapshots of the first room of Eval Random. With 256 bins L is off by {glue:text}`bins_few:.3g` nats, with 4096, which are used everywhere else, by {glue:text}`bins_enough:.1g`.*
+
+# %% [markdown]
+# **What are the phases worth?** The phase-blind receiver of the table does not say. It ignores more than phases: it takes the gain of a path for a Gaussian random number, of which it knows the mean power
+# and not the amplitude. The receiver in between, the *phase-free limit*, knows angle, delay and amplitude of every path, and takes the phases for independent and uniform. No method that ignores the phases
+# that a twin predicts does better on average, as long as those phases are as good as random. Its integral over all phases has no closed form, so it is sampled,
+# for {glue:text}`free_snapshots` snapshots in the first {glue:text}`free_layouts` rooms of Eval Random.
+
+# %% tags=["hide-input"]
+free_rows = UnknownPhases(opened).open()
+phases_frame(free_rows)
+
+# %% tags=["remove-cell"]
+glue("free_snapshots", free_rows.sizes["snapshot"], display=False)
+glue("free_layouts", len(np.unique(free_rows.group)), display=False)
+glue("free_error", unknown_phases.standard_error(free_rows), display=False)
+for key, first, second in (
+    ("phases_worth", "phase_free", "bayes"),
+    ("amplitudes_worth", "phase_blind", "phase_free"),
+    ("to_free", "locus_dt", "phase_free"),
+):
+    worth = metrics.paired(free_rows, first, second, np.random.default_rng(0))
+    ends = [float(worth[f"difference{end}"]) for end in ("", "_low", "_high")]
+    glue(key, ends[0], display=False)
+    glue(f"{key}_interval", number_with_interval(ends, ".2f"), display=False)
+
+# %% [markdown]
+# *L with 95 % intervals over rooms, and differences on the same snapshots. The sampling adds a standard error of {glue:text}`free_error:.4f` nats to the phase-free limit.*
 #
+# To know the phases on top of everything else is worth {glue:text}`phases_worth_interval` nats. To know amplitudes and not only mean powers is worth {glue:text}`amplitudes_worth_interval`.
+# LOCUS-DT, which sees a few estimated paths and not the samples, lies {glue:text}`to_free_interval` nats above the phase-free limit.
+
+# %% [markdown]
 # The limit takes two things for granted: the twin is exact, and the true transmitter is *one of the candidates*. So it answers "which of these
 # {glue:text}`candidates_random` places is it?", a question of identification, and for that it may use the phases between paths, which turn once in a wavelength of {glue:text}`wavelength:.0f` mm. Nobody has a list that
 # contains the transmitter's place to the millimetre. So we move the transmitter a little off its candidate and leave all else as it was: list, twin, noise. (Image
@@ -413,7 +448,7 @@ for name, short in (("bayes", "bayes"), ("phase_blind", "phase_blind"), ("locus_
         )
 
 # %% [markdown]
-# *Linear up to 5 nats, logarithmic beyond. Above zero a method is worse than a blind guess: it is sure of a wrong place.*
+# *Linear up to 5 nats, logarithmic beyond. Above zero a method is worse than a uniform guess: it is sure of a wrong place.*
 #
 # | L [nat] | 0 mm | 5 mm | 20 mm | 400 mm |
 # |---|---|---|---|---|
@@ -421,9 +456,9 @@ for name, short in (("bayes", "bayes"), ("phase_blind", "phase_blind"), ("locus_
 # | phase-blind receiver | {glue:text}`moved_phase_blind_0:.2f` | {glue:text}`moved_phase_blind_5:.2f` | {glue:text}`moved_phase_blind_20:.2f` | {glue:text}`moved_phase_blind_400:.2f` |
 # | LOCUS-DT | {glue:text}`moved_ours_0:.2f` | {glue:text}`moved_ours_5:.2f` | {glue:text}`moved_ours_20:.2f` | {glue:text}`moved_ours_400:.2f` |
 #
-# What a receiver with exact phases loses within millimetres was never there for anybody whose list is coarser. So of the distance between LOCUS-DT and the Bayes limit in the table, up to
-# {glue:text}`between_limits:.2f` nats, the distance between the two limits, are out of reach for whoever does not know room and transmitter to a small part of a wavelength (up to, because the phase-blind receiver forgets
-# not only the phases but also how strong each path is exactly). Why LOCUS-DT lies {glue:text}`to_blind:.2f` nats above the phase-blind receiver is not measured here.
+# What a receiver with exact phases loses within millimetres was never there for anybody whose list is coarser. So of the {glue:text}`to_limit:.2f` nats between LOCUS-DT and the Bayes limit in the table, those that
+# phases are worth ({glue:text}`phases_worth:.2f` nats on the snapshots above, and {glue:text}`between_receivers:.2f` together with the exact amplitudes) are out of reach for whoever does not know room and transmitter to a
+# small part of a wavelength. Why LOCUS-DT lies {glue:text}`to_blind:.2f` nats above the phase-blind receiver is not measured here.
 
 # %% tags=["interactive"]
 # Another room, another transmitter, another method.

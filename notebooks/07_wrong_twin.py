@@ -98,7 +98,7 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 # ### A floor
 #
 # The loss of a wrong map has no bound: a few snapshots in which the truth gets a millionth of the probability that it deserves can decide a mean. Nobody would use a map so. Whoever knows
-# that the twin may be wrong mixes the posterior $p$ with a blind guess over all $N$ listed candidates,
+# that the twin may be wrong mixes the posterior $p$ with a uniform guess over all $N$ listed candidates,
 #
 # $$
 # (1 - \varepsilon)\, p + \varepsilon / N,
@@ -128,7 +128,7 @@ glue("pays", error_figures.listed(training, better=True), display=False)
 glue("costs", error_figures.listed(training, better=False), display=False)
 
 # %% [markdown]
-# *Adjusted loss: lower is better, and zero is a blind guess. Above zero it would be better to know nothing. Bars: 95 % intervals over rooms.*
+# *Adjusted loss: lower is better, and zero is a uniform guess. Above zero it would be better to know nothing. Bars: 95 % intervals over rooms.*
 #
 # Errors of a hand's breadth cost little, one at a time: with walls off by 0.3 m LOCUS-DT's loss is {glue:text}`walls_03_ours:.2f` nats instead of {glue:text}`exact_ours:.2f`, with the receiver off by as much
 # {glue:text}`position_03_ours:.2f`. They add up: all at once by 0.3 m, and 1.5 degrees, leave {glue:text}`all_03_ours:.2f`. A metre leaves {glue:text}`walls_1_ours:.2f` for walls,
@@ -161,7 +161,7 @@ glue("costs", error_figures.listed(training, better=False), display=False)
 error_figures.errors_frame(found, raw)
 
 # %% [markdown]
-# *L with floors and 95 % intervals over rooms, and beside it L without floors; above zero, worse than a blind guess.*
+# *L with floors and 95 % intervals over rooms, and beside it L without floors; above zero, worse than a uniform guess.*
 #
 # ## Is it still honest?
 #
@@ -200,7 +200,7 @@ for key, title in (("exact", "exact twin"), ("wrong", "wrong twin"), ("robust", 
 
 # %% [markdown]
 # *The first room of Eval Random and the strongest of its snapshots, whatever they show. Dashed: where the wrong twin believes walls and receiver, off by {glue:text}`map_error:g` m and
-# {glue:text}`map_degrees:g` degrees. Red star: the transmitter. Titles: how many times as probable as by a blind guess the truth is.*
+# {glue:text}`map_degrees:g` degrees. Red star: the transmitter. Titles: how many times as probable as by a uniform guess the truth is.*
 #
 # ## What to take away
 #

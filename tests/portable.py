@@ -23,7 +23,13 @@ NUMERIC = [
     for name in (
         *("room/test_errors", "room/test_layout", "twin/test_image", "twin/test_sionna", "twin/test_twin"),
         *("receiver/test_estimator", "receiver/test_observation", "score/test_densities", "score/test_features"),
-        *("score/test_limits", "score/test_pairwise", "score/test_train", "judge/test_metrics"),
+        *(
+            "score/test_limits",
+            "score/test_phase_free",
+            "score/test_pairwise",
+            "score/test_train",
+            "judge/test_metrics",
+        ),
         *("experiment/test_case", "experiment/test_rows", "experiment/test_table"),
         *("experiment/test_twin_agreement", "experiment/test_weights", "experiment/test_wrong_twin"),
         *("capture/test_locate", "explorer/test_parity", "book/test_score_behaviour"),

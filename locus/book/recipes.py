@@ -9,7 +9,7 @@ from locus.experiment import floors, wrong_twin
 from locus.judge import metrics
 from locus.receiver import estimator, observation
 from locus.room import errors, layout
-from locus.score import densities, features, limits, method, train
+from locus.score import densities, features, limits, method, phase_free, train
 from locus.twin import base
 
 BEARERS = {
@@ -23,6 +23,7 @@ BEARERS = {
     "score.densities": densities,
     "score.train": train,
     "score.limits": limits,
+    "score.phase_free": phase_free,
     "judge.metrics": metrics,
     "experiment.floors": floors,
     "experiment.wrong_twin": wrong_twin,

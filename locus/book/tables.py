@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from locus.experiment import unknown_phases
 from locus.experiment.table import EVALUATION_TITLES, SCORER_TITLES
 from locus.judge import metrics
 
@@ -62,6 +63,35 @@ def paired_frame(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for name, frame in compared.items()
     }
     return pd.DataFrame(columns, index=next(iter(compared.values())).index)
+
+
+def phases_frame(rows: xr.Dataset) -> pd.DataFrame:
+    """What each receiver of :class:`locus.experiment.unknown_phases.UnknownPhases` knows, and its loss with intervals.
+
+    The last column is the loss of a line less that of the line above, on the same snapshots.
+    """
+    knows = {
+        "locus_dt": "a few estimated paths",
+        "phase_blind": "all samples; angle, delay and mean power",
+        "phase_free": "all samples; angle, delay and amplitude",
+        "bayes": "all samples; angle, delay, amplitude and phase",
+    }
+    found = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(0))
+    lines, above = {}, ""
+    for name in unknown_phases.METHODS:
+        one = found.sel({"method": name})
+        line = {"knows of the paths": knows[name], "L [nat]": _cell(one, "loss"), "less the line above": ""}
+        if above:
+            line["less the line above"] = _cell(
+                metrics.paired(rows, name, above, np.random.default_rng(0)), "difference"
+            )
+        lines[unknown_phases.TITLES[name]] = line
+        above = name
+    return pd.DataFrame(lines).T
+
+
+def _cell(data: xr.Dataset, name: str) -> str:
+    return number_with_interval([float(data[f"{name}{end}"]) for end in ("", "_low", "_high")], ".2f")
 
 
 def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:

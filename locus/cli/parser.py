@@ -82,7 +82,7 @@ def make_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="METHOD",
-        help="method to evaluate, without the limits; may be repeated (default: all methods, and the limits)",
+        help="method to evaluate; may be repeated (default: all methods, and the two ideal receivers)",
     )
     _add_settings(evaluate)
     _add_run(evaluate)

@@ -8,6 +8,7 @@ from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run
 from locus.experiment.table import Table
+from locus.experiment.unknown_phases import UnknownPhases
 from locus.experiment.weights import Weights
 from locus.experiment.witness import Witness
 from locus.experiment.wrong_twin import Robustness
@@ -18,5 +19,5 @@ def kept(run: Run) -> list[Artifact]:
     """Weights and results, in the order in which they are made."""
     weights = [Weights(run, method) for method in weight_files.METHODS]
     rows = [Rows(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
-    results = [Table(run), OtherTwin(run), Floors(run), Robustness(run), Witness(run)]
+    results = [Table(run), OtherTwin(run), UnknownPhases(run), Floors(run), Robustness(run), Witness(run)]
     return [*weights, Weights(run, "locus_dt", robust=True), *rows, *results]

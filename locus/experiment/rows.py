@@ -1,4 +1,4 @@
-"""Rows: trained methods, limits and held-out groups in; one row per snapshot, one file per method and evaluation, out.
+"""Rows: methods, ideal receivers and held-out groups in; one row per snapshot, one file per method and evaluation, out.
 
 Each group is traced, observed, estimated, scored with every method that is due, and measured. Finished blocks of groups
 are kept and never recomputed; no candidate library is needed.
@@ -36,11 +36,11 @@ from locus.settings.config import Config
 EVALUATIONS = {"test": "test", "random": "eval_random", "grid": "eval_grid", "grid_offlist": "eval_grid"}
 """Split of each evaluation. In ``grid_offlist``, transmitters are anywhere in free space, not on candidates."""
 
-_LIMIT_SECONDS = 8e-5  # both limits, per snapshot and candidate
+_LIMIT_SECONDS = 8e-5  # both ideal receivers, per snapshot and candidate
 
 
 def methods_of(split: str) -> tuple[str, ...]:
-    """Names evaluated on a split: methods and limits; on ``test``, methods and each encoding of a baseline."""
+    """Names evaluated on a split: methods and ideal receivers; on ``test``, methods and each encoding of a baseline."""
     if split != "test":
         return (*weight_files.METHODS, *LIMITS)
     apart = [name for name in weight_files.METHODS if len(weight_files.encodings(name)) > 1]
@@ -98,7 +98,7 @@ class Rows(Artifact):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the evaluated methods and limits."""
+        """Names of the evaluated methods and ideal receivers."""
         return self.chosen or methods_of(self.split)
 
     @property

@@ -12,7 +12,7 @@ from locus.settings.config import Config
 
 # Random streams. Splits with different streams share no layouts; the two evaluation splits share theirs.
 _ROOMS = {"train": 0, "test": 1, "eval_random": 2, "eval_grid": 2, "check": 3}
-_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS = 0, 1, 2, 3
+_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS, _PHASES = 0, 1, 2, 3, 4
 
 SPLITS = ("train", "test", "eval_random", "eval_grid")
 """Splits of the experiment; the extra split ``check`` compares twins."""
@@ -75,6 +75,11 @@ def snapshot_rngs(config: Config, split: str, index: int, *, off_list: bool = Fa
 def error_rng(config: Config, split: str, index: int) -> Generator:
     """Generator of the errors in a wrong twin of a group."""
     return np.random.default_rng([config.seed, _ROOMS[split], index, _ERRORS])
+
+
+def phase_rng(config: Config, split: str, index: int) -> Generator:
+    """Generator of the phases and offsets that sample the phase-free limit of a group."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _PHASES])
 
 
 def tie_rng(config: Config, split: str, index: int, *, off_list: bool = False) -> Generator:

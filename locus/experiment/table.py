@@ -13,7 +13,7 @@ from locus.judge import metrics
 from locus.score import weight_files
 
 SCORER_TITLES = {**weight_files.METHOD_TITLES, "phase_blind": "phase-blind receiver", "bayes": "Bayes limit"}
-"""Display names of methods and limits, in the order of the table."""
+"""Display names of methods and ideal receivers, in the order of the table."""
 
 EVALUATION_TITLES = {"grid": "Eval Grid", "random": "Eval Random", "grid_offlist": "Eval Grid, off the list"}
 """Display names of evaluations, the paper's two first."""

@@ -187,7 +187,7 @@ class Explorer {
     const hit = mapError < 0.05 ? "is the true one" : `is ${mapError.toFixed(1)} m off`;
     return (
       `The receiver ${heard}. ${name} gives ${(100 * mass).toFixed(0)} % to the places within ${this.settings.constants.near} m of the transmitter, ` +
-      `${(mass / uniformMass).toFixed(1)} times a blind guess; of ${numCandidates} places the most probable one ${hit}.`
+      `${(mass / uniformMass).toFixed(1)} times a uniform guess; of ${numCandidates} places the most probable one ${hit}.`
     );
   }
 

@@ -111,7 +111,7 @@ class Method(nn.Module, ABC):  # type: ignore[misc]
 
 
 class Scorer(Protocol):
-    """Whatever turns traced paths and what a receiver saw into a posterior: methods and limits."""
+    """Whatever turns traced paths and what a receiver saw into a posterior: methods and ideal receivers."""
 
     @property
     def sees(self) -> str:

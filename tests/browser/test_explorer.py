@@ -18,8 +18,8 @@ from locus.explorer import CONSTANTS
 HARMLESS = ("THEBE_JS_URL",)  # the theme's own
 CHAPTER = "book/chapters/09_explorer.html"
 ABOVE_UNIFORM = {"LOCUS-DT": 1.5, "Bayes limit": 30.0}
-"""Minimum posterior mass near the truth, relative to a blind guess: LOCUS-DT, trained at smoke size, is weak; the Bayes
-limit, which needs no training, is nearly certain."""
+"""Minimum posterior mass near the truth, relative to a uniform guess: LOCUS-DT, trained at smoke size, is weak; the
+Bayes limit, which needs no training, is nearly certain."""
 # Positions in the first room [m]: the transmitter in front of the receiver, and the receiver farther away
 IN_SIGHT, FARTHER = (50.0, 12.0), (75.0, 40.0)
 
@@ -50,7 +50,7 @@ def read(page: Page, name: str) -> float:
 
 
 def gain(page: Page, place: tuple[float, float]) -> float:
-    """Posterior mass within 5 m of a position relative to a blind guess, from the data of the map."""
+    """Posterior mass within 5 m of a position relative to a uniform guess, from the data of the map."""
     settle(page)
     script = "root => [[...root.explorer.result.points], [...root.explorer.result.logPosterior]]"
     points, logs = page.locator("#explorer").evaluate(script)
@@ -167,7 +167,7 @@ def press(page: Page, label: str, key: str, times: int) -> None:
 def test_it_says_what_it_shows(explorer: Page) -> None:
     says = explorer.locator("#explorer [aria-live=polite]")
     explorer.wait_for_function("document.querySelector('#explorer .says').textContent.includes('LOCUS-DT gives')")
-    assert "times a blind guess" in says.inner_text()
+    assert "times a uniform guess" in says.inner_text()
     assert "arrow keys move the transmitter" in (explorer.locator("#explorer .map").get_attribute("aria-label") or "")
 
 

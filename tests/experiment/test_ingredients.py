@@ -12,6 +12,7 @@ from locus.experiment.artifact import Artifact
 from locus.experiment.libraries import Library, Observations
 from locus.experiment.rows import Rows
 from locus.experiment.run import Run
+from locus.experiment.unknown_phases import UnknownPhases
 from locus.experiment.weights import Weights
 from locus.settings.config import BACKENDS
 from locus.settings.listing import flat
@@ -61,6 +62,14 @@ IRRELEVANT = {
         "evaluation.block",
         "evaluation.num_grid_candidates",
     ],
+    "phase_free": [
+        *APART,
+        "training.num_test_layouts",
+        "training.baseline_learning_rate",
+        "storage.*",
+        "evaluation.block",
+        "evaluation.num_grid_candidates",
+    ],
 }
 """Settings that an artifact does not depend on."""
 
@@ -72,6 +81,7 @@ def artifact(kind: str, config: locus.Config) -> Artifact:
         "observations": lambda: Observations(run, "train"),
         "weights": lambda: Weights(run, "locus_dt"),
         "rows": lambda: Rows(run, "eval_random", ("locus_dt",)),
+        "phase_free": lambda: UnknownPhases(run),
     }[kind]()
 
 

@@ -16,6 +16,7 @@ from locus.experiment import artifact, witness
 from locus.experiment.run import repository
 from locus.experiment.sensitivity import Sensitivity
 from locus.experiment.table import Table
+from locus.experiment.unknown_phases import UnknownPhases, standard_error
 from locus.score import weight_files
 
 DATA = repository() / "data"
@@ -78,6 +79,15 @@ def test_locus_dt_is_ahead_of_every_baseline_with_intervals_apart(paper: locus.R
         one = table.sel(evaluation=evaluation)
         others = one.ratio_high.sel({"method": [name for name in weight_files.METHODS if name != "locus_dt"]})
         assert float(one.ratio_low.sel({"method": "locus_dt"})) > float(others.max())
+
+
+def test_to_know_more_of_the_paths_is_never_worse(paper: locus.Run) -> None:
+    rows = UnknownPhases(paper).open()
+    assert rows.sizes["snapshot"] == 200
+    assert standard_error(rows) <= 0.05
+    loss = -rows.log_posterior.mean("snapshot")
+    blind, free, known = (float(loss.sel({"method": name})) for name in ("phase_blind", "phase_free", "bayes"))
+    assert known <= free <= blind
 
 
 def test_the_readme_shows_its_table(paper: locus.Run) -> None:

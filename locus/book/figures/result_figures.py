@@ -205,7 +205,7 @@ def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: 
 
 
 def moved_figure(moved: xr.Dataset) -> Figure:
-    """Loss (distance, method) of the limits and of LOCUS-DT over the transmitter's distance from its candidate."""
+    """Loss (distance, method) of ideal receivers and LOCUS-DT over the transmitter's distance from its candidate."""
     figure, axes = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
     place = np.arange(moved.sizes["distance"])
     for number, name in enumerate(moved.method.values):
