@@ -24,7 +24,7 @@ NUMERIC = [
         *("room/test_errors", "room/test_layout", "twin/test_image", "twin/test_sionna", "twin/test_twin"),
         *("receiver/test_estimator", "receiver/test_observation", "score/test_densities", "score/test_features"),
         *("score/test_limits", "score/test_pairwise", "score/test_train", "judge/test_metrics"),
-        *("experiment/test_case", "experiment/test_rows", "experiment/test_table"),
+        *("experiment/test_case", "experiment/test_moved", "experiment/test_rows", "experiment/test_table"),
         *("experiment/test_twin_agreement", "experiment/test_weights", "experiment/test_wrong_twin"),
         *("capture/test_locate", "explorer/test_parity", "book/test_score_behaviour"),
     )

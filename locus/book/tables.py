@@ -76,6 +76,16 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in methods], name="method"))
 
 
+def moved_frame(moved: xr.Dataset) -> pd.DataFrame:
+    """Loss (distance, method) from :func:`locus.experiment.moved.summary`: a row per method, a column per distance."""
+    columns = {}
+    for distance in moved.distance.values:
+        one = moved.sel(distance=distance)
+        rows = zip(*(one[f"loss{end}"].values for end in ("", "_low", "_high")), strict=True)
+        columns["L [nat]", f"{1000 * distance:g} mm"] = [number_with_interval(row, ".2f") for row in rows]
+    return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in moved.method.values], name="method"))
+
+
 def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
     """By kind of channel and by SNR: number of snapshots, and one method's coverage of 90 % sets, error and area."""
     own = rows.sel({"method": [method]})

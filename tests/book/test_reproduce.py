@@ -69,13 +69,14 @@ KEPT = [
     "results/eval_grid",
     "results/table",
     "results/other_twin",
+    "results/moved",
     "results/floors",
     "results/robustness",
     "results/witness",
 ]
 EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candidates/train", *KEPT[4:]]
 ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
-NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "results/other_twin")]
+NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "results/other_twin", "results/moved")]
 """Steps that depend on the baselines."""
 
 
@@ -143,6 +144,7 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "evaluating test",
         "evaluating eval_random",
         "evaluating eval_grid",
+        "moving transmitters",
         "fitting floors",
         "evaluating with wrong twins",
         "01_room",
@@ -157,7 +159,7 @@ def test_it_begins_with_what_it_takes_and_ends_with_what_came_out(
     settings = [f"--set={name}={value}" for name, value in TINY.items()]
     assert main(["reproduce", "--profile", "smoke", "--run", "tiny", *settings]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"tiny: 1 of 18 steps to make, about [\d.]+ s on \d+ workers, at most 0.00 GiB", lines[0])
+    assert re.fullmatch(r"tiny: 1 of 19 steps to make, about [\d.]+ s on \d+ workers, at most 0.00 GiB", lines[0])
     ends = lines[-8:]
     assert ends[0].split() == ["Eval", "Grid", "Eval", "Random"]
     table = Table(run()).open()
@@ -249,7 +251,7 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     assert due(run(training__baseline_learning_rate=1e-3)) == NO_TWIN
     assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *KEPT, "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == [*KEPT[6:10], "results/robustness"]
+    assert due(run(evaluation__num_layouts=6)) == [*KEPT[6:11], "results/robustness"]
     assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", *ROBUST]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
@@ -258,11 +260,11 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("judge.metrics", KEPT[5:12]),
+        ("judge.metrics", [*KEPT[5:10], "results/floors", "results/robustness"]),
         ("room.errors", ["wrong_candidates/train", *ROBUST]),
         ("score.densities", NO_TWIN),
         ("score.method", [*KEPT, "notebooks/02_score"]),
-        ("score.limits", ["results/eval_random", "results/eval_grid", "results/table"]),
+        ("score.limits", [*KEPT[6:9], "results/moved"]),
         ("receiver.observation", ["observations/train", *KEPT, "notebooks/02_score"]),
         ("room.layout", [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]),
     ],
@@ -321,7 +323,7 @@ class TestDamage:
     def test_a_damaged_report_is_begun_anew(self, copy: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
         (copy / "data" / "tiny" / "report.json").write_text(content, errors="surrogateescape")
         assert main(["runs"]) == 0
-        assert " 15 of 15 steps " in capsys.readouterr().out
+        assert " 16 of 16 steps " in capsys.readouterr().out
         reproduce.reproduce(run(), "01", force=True)
         assert _report(copy)["steps"]["notebooks/01_room"]["state"] == "computed"
 
@@ -373,7 +375,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(copy: Path, capsys: py
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("candidates/train: to make, about ")
     assert "GiB" in printed[0]
-    assert printed[-1].startswith("other: 18 of 18 steps to make, about ")
+    assert printed[-1].startswith("other: 19 of 19 steps to make, about ")
     assert sorted((copy / "data").rglob("*")) == before
 
 
@@ -404,8 +406,8 @@ def test_runs_are_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["run", "profile", "size", "fresh", "changes"]
     assert line.split()[:2] == ["tiny", "smoke"]
-    before, changes = line.split(" of 15 steps  ")
-    assert before.endswith(" 15")
+    before, changes = line.split(" of 16 steps  ")
+    assert before.endswith(" 16")
     assert set(changes.split()) == {f"{name}={value}" for name, value in TINY.items()}
 
 
