@@ -30,7 +30,7 @@ NUMERIC = [
             "score/test_train",
             "judge/test_metrics",
         ),
-        *("experiment/test_case", "experiment/test_rows", "experiment/test_table"),
+        *("experiment/test_case", "experiment/test_moved", "experiment/test_rows", "experiment/test_table"),
         *("experiment/test_twin_agreement", "experiment/test_weights", "experiment/test_wrong_twin"),
         *("capture/test_locate", "explorer/test_parity", "book/test_score_behaviour"),
     )

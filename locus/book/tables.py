@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -106,6 +107,16 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in methods], name="method"))
 
 
+def moved_frame(moved: xr.Dataset) -> pd.DataFrame:
+    """Loss (distance, method) from :func:`locus.experiment.moved.summary`: a row per method, a column per distance."""
+    columns = {}
+    for distance in moved.distance.values:
+        one = moved.sel(distance=distance)
+        rows = zip(*(one[f"loss{end}"].values for end in ("", "_low", "_high")), strict=True)
+        columns["L [nat]", f"{1000 * distance:g} mm"] = [number_with_interval(row, ".2f") for row in rows]
+    return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in moved.method.values], name="method"))
+
+
 def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
     """By kind of channel and by SNR: number of snapshots, and one method's coverage of 90 % sets, error and area."""
     own = rows.sel({"method": [method]})
@@ -165,4 +176,23 @@ def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
                 f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': name})):.1f}" if known else ""
             )
         lines.append(f"| {SCORER_TITLES[str(method)]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def twins_table(measured: Mapping[str, Any], glued: Mapping[str, str]) -> str:
+    """Speed and completeness of the twins, as a Markdown table for the README.
+
+    Args:
+        measured: section ``twin`` of benchmarks/results.json.
+        glued: values glued by chapter 1, from :func:`locus.book.chapters.glued`.
+    """
+    missing = {
+        "straightforward": f"{float(glued['straightforward_missing']):.2f} %",
+        "sionna": f"{float(glued['missing_percent']):.4f} %",
+        "image": "none: it is the reference",
+    }
+    lines = ["| | s per 500 candidates | times as fast | paths missing |", "|---|---|---|---|"]
+    for name, share in missing.items():
+        one = measured[name]
+        lines.append(f"| {name} | {one['seconds_per_group']:.3f} | {one['times_as_fast']:.0f} | {share} |")
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from locus.experiment.artifact import Artifact
 from locus.experiment.floors import Floors
+from locus.experiment.moved import MovedTransmitters
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run
@@ -19,5 +20,5 @@ def kept(run: Run) -> list[Artifact]:
     """Weights and results, in the order in which they are made."""
     weights = [Weights(run, method) for method in weight_files.METHODS]
     rows = [Rows(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
-    results = [Table(run), OtherTwin(run), UnknownPhases(run), Floors(run), Robustness(run), Witness(run)]
-    return [*weights, Weights(run, "locus_dt", robust=True), *rows, *results]
+    later = [OtherTwin(run), UnknownPhases(run), MovedTransmitters(run), Floors(run), Robustness(run), Witness(run)]
+    return [*weights, Weights(run, "locus_dt", robust=True), *rows, Table(run), *later]

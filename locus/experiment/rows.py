@@ -28,7 +28,7 @@ from locus.experiment.weights import Weights
 from locus.judge import metrics
 from locus.receiver import estimator
 from locus.score import limits, weight_files
-from locus.score.limits import LIMITS
+from locus.score.limits import RECEIVERS
 from locus.score.method import Scorer
 from locus.settings.checksums import intact
 from locus.settings.config import Config
@@ -36,13 +36,13 @@ from locus.settings.config import Config
 EVALUATIONS = {"test": "test", "random": "eval_random", "grid": "eval_grid", "grid_offlist": "eval_grid"}
 """Split of each evaluation. In ``grid_offlist``, transmitters are anywhere in free space, not on candidates."""
 
-_LIMIT_SECONDS = 8e-5  # both ideal receivers, per snapshot and candidate
+_RECEIVER_SECONDS = 8e-5  # both ideal receivers, per snapshot and candidate
 
 
 def methods_of(split: str) -> tuple[str, ...]:
     """Names evaluated on a split: methods and ideal receivers; on ``test``, methods and each encoding of a baseline."""
     if split != "test":
-        return (*weight_files.METHODS, *LIMITS)
+        return (*weight_files.METHODS, *RECEIVERS)
     apart = [name for name in weight_files.METHODS if len(weight_files.encodings(name)) > 1]
     encoded = (f"{name}.{encoding}" for name in apart for encoding in weight_files.encodings(name))
     return (*weight_files.METHODS, *encoded)
@@ -114,7 +114,7 @@ class Rows(Artifact):
     @property
     def needs(self) -> tuple[Artifact, ...]:
         """Weights of the methods."""
-        names = dict.fromkeys(name.partition(".")[0] for name in self.methods if name not in LIMITS)
+        names = dict.fromkeys(name.partition(".")[0] for name in self.methods if name not in RECEIVERS)
         return tuple(Weights(self.run, name) for name in names)
 
     @property
@@ -137,7 +137,7 @@ class Rows(Artifact):
         """Everything that a single row of one method depends on."""
         scorer = (
             {"limits": limits.RECIPE}
-            if method in LIMITS
+            if method in RECEIVERS
             else {"weights": Weights(self.run, method.partition(".")[0]).hash(), "method": method}
         )
         estimates = ingredients.of_estimates(self.run.config, self.split)
@@ -152,7 +152,7 @@ class Rows(Artifact):
         """Estimated time [s] on ``num_workers`` workers."""
         config, split = self.run.config, self.split
         snapshots, candidates = splits.num_snapshots(config, split), splits.num_candidates(config, split)
-        limit = snapshots * candidates * _LIMIT_SECONDS if set(LIMITS) & set(self._due()) else 0.0
+        limit = snapshots * candidates * _RECEIVER_SECONDS if set(RECEIVERS) & set(self._due()) else 0.0
         group = trace_seconds(config, split) + len(self.evaluations) * (estimate_seconds(config, split) + limit)
         return splits.num_groups(config, split) * group / num_workers
 
@@ -208,8 +208,8 @@ class Rows(Artifact):
 
     def _scorers(self, methods: list[str]) -> dict[str, Scorer]:
         return {
-            name: LIMITS[name]
-            if name in LIMITS
+            name: RECEIVERS[name]
+            if name in RECEIVERS
             else weight_files.load_method(self.run.models / f"{name}.safetensors")[0]
             for name in methods
         }

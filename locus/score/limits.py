@@ -28,7 +28,7 @@ RECIPE = 2
 
 _BATCH = 32, 8  # candidates filtered together, with known and unknown phases: they should fit into the cache
 
-Receiver = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Look = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) -> xr.DataArray:
@@ -48,7 +48,7 @@ def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) 
     Raises:
         ValueError: an input has the wrong dimensions or values, or no candidate has a path.
     """
-    return _limit(paths, snapshots, radio, _known_phases)
+    return _posterior(paths, snapshots, radio, _known_phases)
 
 
 def phase_blind(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) -> xr.DataArray:
@@ -58,12 +58,12 @@ def phase_blind(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = 
     Gaussian with covariance I + A P A^H; each column of A is the array response of a path times its delay response.
     Arguments and result are those of :func:`bayes`.
     """
-    return _limit(paths, snapshots, radio, _unknown_phases)
+    return _posterior(paths, snapshots, radio, _unknown_phases)
 
 
 @dataclass(frozen=True)
-class Limit:
-    """A limit as a scorer. It looks at the samples of snapshots, not at their estimated paths."""
+class IdealReceiver:
+    """An ideal receiver as a scorer. It looks at the samples of snapshots, not at their estimated paths."""
 
     name: str
     compute: Callable[[xr.Dataset, xr.Dataset], xr.DataArray] = field(repr=False)
@@ -79,11 +79,11 @@ class Limit:
         return logarithm.copy(data=np.exp(logarithm.values)).assign_attrs(long_name="posterior probability")
 
 
-LIMITS = {limit.name: limit for limit in (Limit("phase_blind", phase_blind), Limit("bayes", bayes))}
-"""What an ideal receiver that knows the exact twin would reach, without and with the phases of the paths."""
+RECEIVERS = {one.name: one for one in (IdealReceiver("phase_blind", phase_blind), IdealReceiver("bayes", bayes))}
+"""Receivers that know the exact twin: without the phases and amplitudes of the paths, and with them (the limit)."""
 
 
-def _limit(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None, look: Receiver) -> xr.DataArray:
+def _posterior(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None, look: Look) -> xr.DataArray:
     radio = radio or Radio.carried_by(snapshots) or Radio()
     samples = _check(paths, snapshots, radio)
     heard = paths.valid.values.any(1)
@@ -116,7 +116,7 @@ def _check(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio) -> NDArray[np
     return samples
 
 
-def _log_likelihood(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Receiver) -> NDArray[np.float64]:
+def _log_likelihood(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Look) -> NDArray[np.float64]:
     """Log likelihood (snapshot, candidate) up to a constant per snapshot, for candidates with at least one path."""
     coefficients, constant = _powers(paths, channel, radio, look)
     prior = folded_prior(radio) if radio.sync_window else None
@@ -124,7 +124,7 @@ def _log_likelihood(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Rece
     return np.array([log_integrals(one, constant.numpy(), prior, coherent=coherent) for one in coefficients])
 
 
-def _powers(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Receiver) -> tuple[Tensor, Tensor]:
+def _powers(paths: xr.Dataset, channel: Tensor, radio: Radio, look: Look) -> tuple[Tensor, Tensor]:
     """Fourier coefficients of q(t), (snapshot, candidate, subcarrier), and the constant term of each candidate."""
     valid = paths.valid.values.astype(bool)
     n, device = radio.num_subcarriers, channel.device

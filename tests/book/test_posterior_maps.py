@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from locus.book.studies.limit_accuracy import convergence, move_transmitters
 from locus.book.studies.posterior_maps import Task, diagnosis, nearest_candidates, relative_to_peak, strongest, worst
 from locus.experiment.case import Case, Transmitters
-from locus.score.method import MethodOptions
-from locus.score.weight_files import make_method
 from locus.settings.config import Config
-from locus.settings.profiles import load_config
 
 THRESHOLD = -20.0
 
@@ -84,18 +80,3 @@ def test_strongest_paths_are_told_as_the_array_sees_them() -> None:
 )
 def test_diagnosis(observed: xr.Dataset, truth: xr.Dataset, guess: xr.Dataset, word: str) -> None:
     assert word in diagnosis(task(observed, truth, guess), 0, 1, THRESHOLD)
-
-
-def test_limit_checks_on_one_room() -> None:
-    config = load_config("smoke", {"twin.evaluation": "image", "evaluation.num_snapshots": 3})
-    loss = convergence(config, 0, (1024, 4096, 8192))
-    assert loss.dims == ("num_bins",)
-    assert loss[1] == pytest.approx(float(loss[2]), abs=1e-4)
-    scorer = make_method("locus_dt", MethodOptions())
-    found = move_transmitters(config, scorer, 2, (0.0, 0.02), num_candidates=20)
-    assert found.method.values.tolist() == ["locus_dt", "phase_blind", "bayes"]
-    assert found.attrs["num_candidates"] == 20
-    assert int(found.num_snapshots[0]) == 6
-    bayes = found.loss.sel({"method": "bayes"}).values
-    assert -np.log(20) <= bayes[0] < bayes[1]
-    assert convergence(config, 0, (4096,)).values == loss.values[1]

@@ -70,15 +70,15 @@ KEPT = [
     "results/table",
     "results/other_twin",
     "results/phase_free",
+    "results/moved",
     "results/floors",
     "results/robustness",
     "results/witness",
 ]
 EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candidates/train", *KEPT[4:]]
 ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
-NO_TWIN = [
-    name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "results/other_twin", "results/phase_free")
-]
+LATER = ("results/other_twin", "results/phase_free", "results/moved")
+NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", *LATER)]
 """Steps that depend on the baselines."""
 
 
@@ -147,6 +147,7 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "evaluating eval_random",
         "evaluating eval_grid",
         "sampling unknown phases",
+        "moving transmitters",
         "fitting floors",
         "evaluating with wrong twins",
         "01_room",
@@ -253,14 +254,7 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     assert due(run(training__baseline_learning_rate=1e-3)) == NO_TWIN
     assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *KEPT, "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == [
-        "results/eval_random",
-        "results/eval_grid",
-        "results/table",
-        "results/other_twin",
-        "results/phase_free",
-        "results/robustness",
-    ]
+    assert due(run(evaluation__num_layouts=6)) == [*KEPT[6:12], "results/robustness"]
     assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", *ROBUST]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
@@ -269,11 +263,11 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("judge.metrics", KEPT[5:13]),
+        ("judge.metrics", [*KEPT[5:11], "results/floors", "results/robustness"]),
         ("room.errors", ["wrong_candidates/train", *ROBUST]),
         ("score.densities", NO_TWIN),
         ("score.method", [*KEPT, "notebooks/02_score"]),
-        ("score.limits", ["results/eval_random", "results/eval_grid", "results/table", "results/phase_free"]),
+        ("score.limits", [*KEPT[6:9], "results/phase_free", "results/moved"]),
         ("score.phase_free", ["results/phase_free"]),
         ("receiver.observation", ["observations/train", *KEPT, "notebooks/02_score"]),
         ("room.layout", [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]),

@@ -10,6 +10,7 @@ import pytest
 import locus
 from locus.experiment.artifact import Artifact
 from locus.experiment.libraries import Library, Observations
+from locus.experiment.moved import MovedTransmitters
 from locus.experiment.rows import Rows
 from locus.experiment.run import Run
 from locus.experiment.unknown_phases import UnknownPhases
@@ -70,6 +71,18 @@ IRRELEVANT = {
         "evaluation.block",
         "evaluation.num_grid_candidates",
     ],
+    "moved": [
+        *APART,
+        "training.num_test_layouts",
+        "training.baseline_learning_rate",
+        "storage.*",
+        "evaluation.block",
+        "evaluation.num_grid_candidates",
+        "evaluation.num_layouts",  # a quarter of 6 rooms and of 7 is 2
+        "twin.evaluation",
+        "twin.num_rays",
+        "twin.table_size",
+    ],
 }
 """Settings that an artifact does not depend on."""
 
@@ -82,6 +95,7 @@ def artifact(kind: str, config: locus.Config) -> Artifact:
         "weights": lambda: Weights(run, "locus_dt"),
         "rows": lambda: Rows(run, "eval_random", ("locus_dt",)),
         "phase_free": lambda: UnknownPhases(run),
+        "moved": lambda: MovedTransmitters(run),
     }[kind]()
 
 

@@ -15,7 +15,7 @@ from locus.experiment.case import Case, OffList
 from locus.experiment.over_groups import over_groups
 from locus.experiment.rows import Rows, evaluate_group
 from locus.score import weight_files
-from locus.score.limits import LIMITS
+from locus.score.limits import RECEIVERS
 from locus.score.method import MethodOptions
 from locus.settings.checksums import DamagedError
 from locus.settings.config import Config
@@ -26,7 +26,7 @@ SCORERS = {name: weight_files.make_method(name, MethodOptions(), seed=1) for nam
 
 @pytest.fixture(scope="module")
 def grid_rows() -> xr.Dataset:
-    return evaluate_group(CONFIG, 1, "eval_grid", {**SCORERS, **LIMITS})
+    return evaluate_group(CONFIG, 1, "eval_grid", {**SCORERS, **RECEIVERS})
 
 
 def test_a_row_is_the_posterior_of_the_true_candidate() -> None:
@@ -78,7 +78,7 @@ def test_transmitters_that_nobody_hears_count_if_the_settings_want_them() -> Non
 
 
 def test_groups_depend_on_their_index_alone(grid_rows: xr.Dataset) -> None:
-    both = over_groups(evaluate_group, CONFIG, range(2), None, split="eval_grid", scorers={**SCORERS, **LIMITS})
+    both = over_groups(evaluate_group, CONFIG, range(2), None, split="eval_grid", scorers={**SCORERS, **RECEIVERS})
     xr.testing.assert_allclose(both.isel(snapshot=both.group == 1), grid_rows)
 
 

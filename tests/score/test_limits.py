@@ -1,4 +1,4 @@
-"""The Bayes limit against brute-force integration, and its calibration."""
+"""The ideal receivers against brute-force integration, and their calibration."""
 
 from __future__ import annotations
 

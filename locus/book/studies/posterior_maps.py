@@ -17,7 +17,7 @@ from locus.experiment.case import Case
 from locus.experiment.run import Run
 from locus.experiment.weights import trained
 from locus.room.layout import away_from
-from locus.score.limits import LIMITS
+from locus.score.limits import RECEIVERS
 from locus.settings.config import Config
 from locus.twin import Twin, make_twin
 
@@ -54,7 +54,7 @@ def make_task(run: Run, index: int, num_points: int, twin: Twin | None = None) -
     grid = away_from(case.pose, case.layout.grid(num_points))
     fine = twin.trace(case.layout, case.pose, grid)
     maps = {name: scorer.log_posterior(fine, case.observed) for name, scorer in trained(run).items()}
-    maps["bayes"] = nearest_candidates(case.log_posterior(LIMITS["bayes"]), grid)
+    maps["bayes"] = nearest_candidates(case.log_posterior(RECEIVERS["bayes"]), grid)
     return Task(case, {name: relative_to_peak(values) for name, values in maps.items()})
 
 
