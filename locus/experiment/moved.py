@@ -1,4 +1,4 @@
-"""Moved transmitters: LOCUS-DT and the ideal receivers in; their loss with transmitters slightly off their candidates out."""
+"""Moved transmitters: LOCUS-DT and ideal receivers in; their loss with transmitters slightly off candidates out."""
 
 from __future__ import annotations
 
