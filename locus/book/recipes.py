@@ -9,7 +9,7 @@ from locus.experiment import floors, moved, wrong_twin
 from locus.judge import metrics
 from locus.receiver import estimator, observation
 from locus.room import errors, layout
-from locus.score import densities, features, limits, method, phase_free, train
+from locus.score import densities, features, limits, method, phase_free, raw_iq, train
 from locus.twin import base
 
 BEARERS = {
@@ -21,6 +21,7 @@ BEARERS = {
     "score.features": features,
     "score.method": method,
     "score.densities": densities,
+    "score.raw_iq": raw_iq,
     "score.train": train,
     "score.limits": limits,
     "score.phase_free": phase_free,

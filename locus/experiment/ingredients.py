@@ -31,13 +31,22 @@ def of_paths(config: Config, split: str, backend: str | None = None) -> dict[str
     }
 
 
-def of_estimates(config: Config, split: str, backend: str | None = None) -> dict[str, Any]:
-    """Everything that the estimated paths of a group's snapshots depend on."""
+def of_snapshots(config: Config, split: str, backend: str | None = None) -> dict[str, Any]:
+    """Everything that the samples of a group's snapshots depend on."""
     return {
         "paths": of_paths(config, split, backend),
         "num_snapshots": splits.num_snapshots(config, split),
         "transmitter": dataclasses.asdict(config.transmitter),
         "radio": dataclasses.asdict(config.radio),
+        "recipes": {"observation": observation.RECIPE},
+    }
+
+
+def of_estimates(config: Config, split: str, backend: str | None = None) -> dict[str, Any]:
+    """Everything that the estimated paths of a group's snapshots depend on."""
+    snapshots = of_snapshots(config, split, backend)
+    return {
+        **snapshots,
         "estimator": dataclasses.asdict(config.estimator),
-        "recipes": {"observation": observation.RECIPE, "estimator": estimator.RECIPE},
+        "recipes": {**snapshots["recipes"], "estimator": estimator.RECIPE},
     }

@@ -22,7 +22,9 @@ from locus.settings.checksums import intact
 from locus.settings.device import device
 
 _TRAIN_SECONDS = 3e-4  # per layout, epoch and encoding, on the machine of benchmarks/results.json
-_SETTINGS = ("num_negatives", "batch", "num_epochs", "patience", "weight_decay", "validation_share")
+
+SCHEDULE = ("num_negatives", "batch", "num_epochs", "patience", "weight_decay", "validation_share")
+"""Settings of ``training`` that all networks depend on."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Weights(Artifact):
             "estimates": ingredients.of_estimates(config, "train"),
             "num_groups": config.training.num_layouts,
             "features": plain(dataclasses.asdict(config.features)),
-            "training": {name: getattr(config.training, name) for name in _SETTINGS},
+            "training": {name: getattr(config.training, name) for name in SCHEDULE},
             "learning_rate": self._learning_rate,
             "recipes": numbers,
             **wrong,

@@ -57,16 +57,22 @@ class DensityNetwork(Method):
         return self._scale(position).astype(np.float32)
 
     def conditions(self, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float32]:
-        """The observed features, as for LOCUS-DT, and the receiver pose: (..., snapshot, feature)."""
-        seen = features(observed, self.options.num_paths, self.options.features)
+        """What the receiver observed, and its pose: (..., snapshot, feature)."""
+        seen = self.observation(paths, observed)
         heading = np.asarray(paths.rx_heading.values)[..., np.newaxis]
         position = self._scale(np.stack([paths.rx_x.values, paths.rx_y.values], axis=-1))[..., np.newaxis, :]
-        if self.options.encoding == "turned":
-            by_path = seen.reshape(*seen.shape[:-1], -1, PER_PATH)
-            by_path[..., :2] = _turn(by_path[..., :2], heading[..., np.newaxis])
         pose = np.concatenate([position, np.cos(heading)[..., np.newaxis], np.sin(heading)[..., np.newaxis]], axis=-1)
         pose = np.broadcast_to(pose, (*seen.shape[:-1], _POSE))
         return np.concatenate([seen, pose.astype(np.float32)], axis=-1)
+
+    def observation(self, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float32]:
+        """The observed features, as for LOCUS-DT: (..., snapshot, feature)."""
+        seen = features(observed, self.options.num_paths, self.options.features)
+        if self.options.encoding == "turned":
+            heading = np.asarray(paths.rx_heading.values)[..., np.newaxis, np.newaxis]
+            by_path = seen.reshape(*seen.shape[:-1], -1, PER_PATH)
+            by_path[..., :2] = _turn(by_path[..., :2], heading)
+        return seen
 
     def forward(self, candidates: Tensor, conditions: Tensor) -> Tensor:
         """Log density at every candidate for every snapshot, (..., snapshot, candidate)."""

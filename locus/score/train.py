@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +51,22 @@ class Trained(NamedTuple):
     """Epoch with the lowest validation loss, whose weights were kept."""
     reason: str
     """Why training ended."""
+
+
+def learning_curves(trainings: Mapping[str, Mapping[str, Any]]) -> xr.Dataset:
+    """Losses ``train`` and ``validation`` (method, epoch) [nat] of trainings, each a :class:`Trained` as a mapping.
+
+    Also ``best_epoch`` (method), counted from 1. Epochs after an early stop are NaN.
+    """
+    longest = max(len(one["history"]["validation"]) for one in trainings.values())
+    data = xr.Dataset(coords={"method": list(trainings), "epoch": np.arange(1, longest + 1)})
+    for kind in ("train", "validation"):
+        values = np.full((len(trainings), longest), np.nan)
+        for row, one in zip(values, trainings.values(), strict=True):
+            row[: len(one["history"][kind])] = one["history"][kind]
+        data[kind] = (("method", "epoch"), values, {"units": "nat", "long_name": f"adjusted {kind} loss"})
+    best = [one["best_epoch"] + 1 for one in trainings.values()]
+    return data.assign(best_epoch=("method", best, {"units": "1", "long_name": "epoch whose weights were kept"}))
 
 
 def make_examples(method: Method, library: xr.Dataset, observations: xr.Dataset) -> Examples:

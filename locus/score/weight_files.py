@@ -47,9 +47,14 @@ def encodings(name: str) -> tuple[str, ...]:
 def make_method(name: str, options: MethodOptions, seed: int = 0) -> Method:
     """Create an untrained method with weights initialised from ``seed``."""
     check_method(name)
+    return initialised(_CLASSES[name], options, seed)
+
+
+def initialised(kind: type[Method], options: MethodOptions, seed: int) -> Method:
+    """Create an untrained method of a class with weights initialised from ``seed``; torch's own generator stays."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return _CLASSES[name](options)
+        return kind(options)
 
 
 def save_method(path: Path, method: Method, notes: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from locus.experiment.run import Run
 from locus.judge.credible import smallest_set
 from locus.receiver.estimator import estimate, threshold
 from locus.room.layout import away_from
-from locus.score import weight_files
+from locus.score import train, weight_files
 from locus.score.method import Method
 from locus.settings.config import Config
 from locus.twin import make_twin
@@ -119,20 +119,10 @@ def false_alarm_rows(
 
 
 def learning_curves(run: Run, names: Sequence[str]) -> xr.Dataset:
-    """Losses ``train`` and ``validation`` (method, epoch) [nat] from the headers of weights files, by file name.
-
-    Also ``best_epoch`` (method), counted from 1. Epochs after an early stop are NaN.
-    """
-    notes = [weight_files.read_tensors(run.models / f"{name}.safetensors")[1]["training"] for name in names]
-    longest = max(len(note["history"]["validation"]) for note in notes)
-    data = xr.Dataset(coords={"method": list(names), "epoch": np.arange(1, longest + 1)})
-    for kind in ("train", "validation"):
-        values = np.full((len(notes), longest), np.nan)
-        for row, note in zip(values, notes, strict=True):
-            row[: len(note["history"][kind])] = note["history"][kind]
-        data[kind] = (("method", "epoch"), values, {"units": "nat", "long_name": f"adjusted {kind} loss"})
-    best = [note["best_epoch"] + 1 for note in notes]
-    return data.assign(best_epoch=("method", best, {"units": "1", "long_name": "epoch whose weights were kept"}))
+    """Learning curves (method, epoch) from the headers of weights files, by file name."""
+    return train.learning_curves(
+        {name: weight_files.read_tensors(run.models / f"{name}.safetensors")[1]["training"] for name in names}
+    )
 
 
 def islands(log_posterior: xr.DataArray, step: float, mass: float = 0.9) -> list[float]:
