@@ -69,6 +69,7 @@ KEPT = [
     "results/eval_grid",
     "results/table",
     "results/other_twin",
+    "results/raw_iq",
     "results/phase_free",
     "results/moved",
     "results/floors",
@@ -80,6 +81,8 @@ ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
 LATER = ("results/other_twin", "results/phase_free", "results/moved")
 NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", *LATER)]
 """Steps that depend on the baselines."""
+NO_SAMPLES = [name for name in KEPT if name != "results/raw_iq"]
+"""Steps that depend on estimated paths."""
 LISTED = len(KEPT) + 2  # with two chapters
 ALL = len(EVERYTHING) + 2
 
@@ -148,6 +151,10 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "evaluating test",
         "evaluating eval_random",
         "evaluating eval_grid",
+        "drawing snapshots of train",
+        *(f"training {name} on raw IQ" for name in weight_files.METHODS[1:]),
+        "evaluating raw IQ on eval_random",
+        "evaluating raw IQ on eval_grid",
         "sampling unknown phases",
         "moving transmitters",
         "fitting floors",
@@ -253,11 +260,11 @@ class TestRemove:
 
 
 def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
-    assert due(run(training__learning_rate=1e-3)) == ["models/locus_dt", *KEPT[4:], "notebooks/02_score"]
+    assert due(run(training__learning_rate=1e-3)) == ["models/locus_dt", *NO_SAMPLES[4:], "notebooks/02_score"]
     assert due(run(training__baseline_learning_rate=1e-3)) == NO_TWIN
-    assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *KEPT, "notebooks/02_score"]
+    assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *NO_SAMPLES, "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == [*KEPT[6:12], "results/robustness"]
+    assert due(run(evaluation__num_layouts=6)) == [*KEPT[6:13], "results/robustness"]
     assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", *ROBUST]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
@@ -266,9 +273,10 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("judge.metrics", [*KEPT[5:11], "results/floors", "results/robustness"]),
+        ("judge.metrics", [*KEPT[5:12], "results/floors", "results/robustness"]),
         ("room.errors", ["wrong_candidates/train", *ROBUST]),
         ("score.densities", NO_TWIN),
+        ("score.raw_iq", ["results/raw_iq"]),
         ("score.method", [*KEPT, "notebooks/02_score"]),
         ("score.limits", [*KEPT[6:9], "results/phase_free", "results/moved"]),
         ("score.phase_free", ["results/phase_free"]),

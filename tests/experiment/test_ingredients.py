@@ -11,6 +11,7 @@ import locus
 from locus.experiment.artifact import Artifact
 from locus.experiment.libraries import Library, Observations
 from locus.experiment.moved import MovedTransmitters
+from locus.experiment.raw_iq import RawIq
 from locus.experiment.rows import Rows
 from locus.experiment.run import Run
 from locus.experiment.unknown_phases import UnknownPhases
@@ -63,6 +64,15 @@ IRRELEVANT = {
         "evaluation.block",
         "evaluation.num_grid_candidates",
     ],
+    "raw_iq": [
+        *APART,
+        "training.num_test_layouts",
+        "training.learning_rate",
+        "features.*",
+        "estimator.*",
+        "storage.*",
+        "evaluation.block",
+    ],
     "phase_free": [
         *APART,
         "training.num_test_layouts",
@@ -94,6 +104,7 @@ def artifact(kind: str, config: locus.Config) -> Artifact:
         "observations": lambda: Observations(run, "train"),
         "weights": lambda: Weights(run, "locus_dt"),
         "rows": lambda: Rows(run, "eval_random", ("locus_dt",)),
+        "raw_iq": lambda: RawIq(run),
         "phase_free": lambda: UnknownPhases(run),
         "moved": lambda: MovedTransmitters(run),
     }[kind]()
