@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from locus.book.tables import number_with_interval
+from locus.book.tables import number_with_interval, which_reading
 from locus.experiment.sensitivity import Reading, readings
 from locus.experiment.table import SCORER_TITLES
 
@@ -91,13 +91,14 @@ def _percent(row: xr.Dataset, name: str) -> str:
     return number_with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
 
 
-def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset) -> dict[str, Any]:
+def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset, raw: xr.Dataset) -> dict[str, Any]:
     """R [%] of every method here and in the paper, as text.
 
     Args:
         table: results of the run, (method, evaluation).
         printed: results printed in the paper, (evaluation, method).
         encodings: summary of the test split, (method), with the baselines in each encoding, like ``gmm_cart.plain``.
+        raw: results of the baselines that see samples, (method, evaluation).
     """
 
     def here(method: str, evaluation: str) -> str:
@@ -116,7 +117,14 @@ def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset) -
     for method in methods.keys() - {"locus_dt"}:
         for kind in ("plain", "turned"):
             methods[method][kind] = _percent(encodings.sel({"method": f"{method}.{kind}"}), "ratio")
+        for name in ("grid", "random"):
+            methods[method][f"raw_{name}"] = _percent(raw.sel({"method": method, "evaluation": name}), "ratio")
     own, theirs = (
         100 * float(one.ratio.sel({"method": "locus_dt", "evaluation": "random"})) for one in (table, printed)
     )
-    return {"methods": methods, "off_list": here("locus_dt", "grid_offlist"), "gap": f"{own - theirs:+.1f}"}
+    return {
+        "methods": methods,
+        "off_list": here("locus_dt", "grid_offlist"),
+        "gap": f"{own - theirs:+.1f}",
+        "which_reading": which_reading(table, raw, printed),
+    }

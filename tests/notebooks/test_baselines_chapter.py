@@ -39,5 +39,12 @@ def test_both_encodings_are_compared_on_the_same_snapshots(glued: dict[str, floa
     assert glued["test_candidates"] == 50
 
 
+def test_samples_are_one_reading_of_the_input(glued: dict[str, float]) -> None:
+    assert glued["raw_numbers"] == 2048
+    for name in BASELINES:
+        assert 1 <= glued[f"{name}_raw_best"] <= glued[f"{name}_raw_epochs"] <= 30
+        assert glued[f"{name}_raw_random"] < glued["locus_dt_ratio"]
+
+
 def test_paper_is_a_reference(glued: dict[str, float]) -> None:
     assert glued["gauss_cart_behind_paper"] == pytest.approx(glued["gauss_cart_loss"] + 0.1190, abs=1e-6)
