@@ -142,8 +142,8 @@ class RawIq(Result):
         groups = range(splits.num_groups(config, split))
         with tqdm(total=len(groups), desc=f"evaluating raw IQ on {split}", unit="group") as bar:
             rows = over_groups(evaluate_group, config, groups, workers(), progress=bar.update, **arguments)
-        found = rows.log_posterior.sel(evaluation=name).reset_coords(drop=True)
-        found = found.assign_coords(group=("snapshot", rows.group.values))
+        one = rows.log_posterior.sel(evaluation=name)
+        found = one.reset_coords(drop=True).assign_coords(group=("snapshot", one.group.values))
         return found.assign_attrs(num_candidates=splits.num_candidates(config, split))
 
     def _untrained(self, name: str) -> Method:
