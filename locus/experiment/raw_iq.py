@@ -31,7 +31,7 @@ COMPARED = ("random", "grid")
 """Evaluations, the paper's two."""
 
 _DRAW_SECONDS = 1e-3  # per snapshot
-_TRAIN_SECONDS = 1.5e-3  # per layout and epoch; validation stops improving early, so about half of the epochs
+_TRAIN_SECONDS = 1e-3  # per layout and epoch; validation stops improving early, so about half of the epochs
 
 
 def draw_snapshots(config: Config, paths: xr.Dataset, first: int) -> xr.Dataset:

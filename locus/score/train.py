@@ -54,9 +54,9 @@ class Trained(NamedTuple):
 
 
 def learning_curves(trainings: Mapping[str, Mapping[str, Any]]) -> xr.Dataset:
-    """Losses ``train`` and ``validation`` (method, epoch) [nat] of trainings, each a :class:`Trained` as a mapping.
+    """Losses ``train`` and ``validation`` (method, epoch) [nat], and ``best_epoch`` (method), counted from 1.
 
-    Also ``best_epoch`` (method), counted from 1. Epochs after an early stop are NaN.
+    ``trainings`` has each :class:`locus.score.train.Trained` as a mapping, by name. Epochs after an early stop are NaN.
     """
     longest = max(len(one["history"]["validation"]) for one in trainings.values())
     data = xr.Dataset(coords={"method": list(trainings), "epoch": np.arange(1, longest + 1)})
