@@ -5,6 +5,7 @@ The receiver is a blue marker with an arrow along its heading, the transmitter a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -128,19 +129,36 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
     return figure
 
 
-def error_figure(curve: xr.Dataset) -> Figure:
-    """Errors of angle and delay over SNR (snr_db) with their bounds; the shading shows the share of missed paths."""
-    figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.4), layout="constrained")
+def error_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
+    """Errors of angle and delay over SNR (snr_db) with their bounds, a column per title.
+
+    The shading shows the share of snapshots in which not all paths are found.
+    """
+    figure, panels = plt.subplots(
+        2, len(curves), figsize=(8.6, 5.4), layout="constrained", sharex=True, sharey="row", squeeze=False
+    )
     scales = {"angle": (180 / np.pi, "error of the angle [degrees]"), "delay": (1e9, "error of the delay [ns]")}
-    for axes, (name, (scale, label)) in zip(panels, scales.items(), strict=True):
-        axes.semilogy(curve.snr_db, scale * curve[f"{name}_bound"], color="black", label="Cramér-Rao bound")
-        axes.semilogy(curve.snr_db, scale * curve[f"{name}_error"], "o", color="#0072B2", label="estimator")
-        axes.set(xlabel="SNR per sample and antenna [dB]", ylabel=label)
-        axes.grid(alpha=0.3)
-        share = axes.twinx()
-        share.fill_between(curve.snr_db, 100 * (1 - curve.detected), color="#D55E00", alpha=0.18, linewidth=0)
-        share.set(ylim=(0, 100), ylabel="snapshots without a path [%]")
-        axes.legend(frameon=False)
+    for row, (name, (scale, label)) in zip(panels, scales.items(), strict=True):
+        for axes, curve in zip(row, curves.values(), strict=True):
+            (line,) = axes.semilogy(curve.snr_db, scale * curve[f"{name}_bound"], color="black")
+            (points,) = axes.semilogy(curve.snr_db, scale * curve[f"{name}_error"], "o", color="#0072B2", markersize=4)
+            axes.grid(alpha=0.3)
+            share = axes.twinx()
+            shading = share.fill_between(
+                curve.snr_db, 100 * (1 - curve.found), color="#D55E00", alpha=0.18, linewidth=0
+            )
+            share.set(ylim=(0, 100), yticks=range(0, 101, 25))
+            share.tick_params(labelright=axes is row[-1])
+            axes.set_zorder(share.get_zorder() + 1)  # points above the shading
+            axes.patch.set_visible(False)
+            axes.yaxis.set_major_formatter("{x:g}")
+        row[0].set_ylabel(label)
+        share.set_ylabel("not all found [%]")
+    for axes, title in zip(panels[0], curves, strict=True):
+        axes.set_title(title, fontsize="medium")
+    figure.supxlabel("SNR per path, sample and antenna [dB]", fontsize="medium")
+    labels = ["Cramér-Rao bound", "estimator", "snapshots in which not all paths are found"]
+    figure.legend([line, points, shading], labels, loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 
