@@ -101,7 +101,7 @@ bench: setup ## compare speed with straightforward implementations; writes bench
 bench-negatives: setup ## compare training with few negatives per step and with all, at the paper's size: half an hour
 	$(BIN)/python benchmarks/negatives.py
 
-readme: setup ## redraw the figures of README and book and update the README's table, from the paper's run
+readme: setup ## redraw the figures of README and book and update the tables of the README, from the paper's run
 	$(BIN)/python book/readme.py
 	$(BIN)/python book/own_room.py
 

@@ -187,6 +187,17 @@ class Chapter(Artifact):
         return {name: settings.get(name) for name in sorted(read)}
 
 
+def glued(executed: Path) -> dict[str, str]:
+    """Values that an executed chapter glues into its prose, as text, by name; texts themselves are in quotes."""
+    outputs = [out for cell in nbformat.read(executed, as_version=4).cells for out in cell.get("outputs", [])]
+    named = {out.get("metadata", {}).get("scrapbook", {}).get("name"): out for out in outputs}
+    return {
+        name: str(out.data["application/papermill.record/text/plain"])
+        for name, out in named.items()
+        if name is not None
+    }
+
+
 @functools.cache
 def _read(source: Path, _: int) -> nbformat.NotebookNode:
     """Parse a source; cached until it is modified."""

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 import locus
 from locus.book import architecture, reading_page, scaling
 from locus.book.api import Module
+from locus.book.chapters import Chapter, chapters, glued
 from locus.book.paper import printed
 from locus.book.tables import headline
 from locus.experiment import netcdf, report, sensitivity
@@ -78,12 +79,14 @@ def readings() -> dict[str, Any]:
     _draw("sensitivity", reading_page.sensitivity_figure(data))
     encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
     measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    twins = glued(Chapter(run, *chapters("01")).path)
     return {
         **reading_page.values(data),
         **reading_page.differences(_paper("table"), printed(), encodings),
         "off_list_floored": _off_list_ratio(run),
         "negatives": reading_page.negatives(measured["negatives"]),
-        "missing_percent": measured["twin"]["straightforward"]["missing_percent"],
+        "missing_percent": float(twins["straightforward_missing"]),
+        "missing_layouts": int(twins["check_layouts"]),
         "sizes": load_config(sensitivity.PROFILE),
         "paper_layouts": load_config("paper").training.num_layouts,
         "room": load_config("paper").room,

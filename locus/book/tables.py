@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -135,4 +136,23 @@ def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
                 f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': name})):.1f}" if known else ""
             )
         lines.append(f"| {SCORER_TITLES[str(method)]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def twins_table(measured: Mapping[str, Any], glued: Mapping[str, str]) -> str:
+    """Speed and completeness of the twins, as a Markdown table for the README.
+
+    Args:
+        measured: section ``twin`` of benchmarks/results.json.
+        glued: values glued by chapter 1, from :func:`locus.book.chapters.glued`.
+    """
+    missing = {
+        "straightforward": f"{float(glued['straightforward_missing']):.2f} %",
+        "sionna": f"{float(glued['missing_percent']):.4f} %",
+        "image": "none: it is the reference",
+    }
+    lines = ["| | s per 500 candidates | times as fast | paths missing |", "|---|---|---|---|"]
+    for name, share in missing.items():
+        one = measured[name]
+        lines.append(f"| {name} | {one['seconds_per_group']:.3f} | {one['times_as_fast']:.0f} | {share} |")
     return "\n".join(lines)

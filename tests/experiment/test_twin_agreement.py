@@ -32,7 +32,8 @@ def assert_accurate(check: Comparison) -> None:
 
 def test_sionna_is_complete_and_accurate_on_random_rooms(request: pytest.FixtureRequest) -> None:
     num_layouts = request.config.getoption("--layouts")
-    check = compare_on_random_rooms(Config(twin_check=TwinCheck(num_layouts, 500)))
+    twin = locus.make_twin("sionna", options=TwinOptions(max_paths=64))
+    check = compare_on_random_rooms(twin, Config(twin_check=TwinCheck(num_layouts, 500)))
     print(f"\nSionna against the exact twin, {num_layouts} rooms x 500 candidates\n{check.summary()}")
     assert check.num_paths > 5 * 500 * num_layouts
     assert check.missing_share <= 0.001

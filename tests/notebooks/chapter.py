@@ -10,7 +10,7 @@ from smoke import smoke_run
 
 import locus
 from locus.book import reproduce
-from locus.book.chapters import Chapter, chapters
+from locus.book.chapters import Chapter, chapters, glued
 from locus.experiment.run import Run
 
 
@@ -18,16 +18,10 @@ def glued_numbers(number: str, smoke_folder: Path) -> dict[str, float]:
     """Run a chapter at smoke size and return all numbers that it glues into its prose. It must print no warning."""
     with smoke_run(smoke_folder, lambda run: reproduce.reproduce(run, number)) as run:
         executed = Chapter(run, *chapters(number)).path
-    values = {}
     for cell in nbformat.read(executed, as_version=4).cells:
         for output in cell.get("outputs", []):
             assert output.get("name") != "stderr", output.text
-            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
-            if name:
-                text = output.data["application/papermill.record/text/plain"]
-                if not text.startswith("'"):  # strings are glued, too
-                    values[name] = float(text)
-    return values
+    return {name: float(text) for name, text in glued(executed).items() if not text.startswith("'")}
 
 
 def stays_fresh(number: str, smoke_folder: Path, changes: dict[str, Any]) -> bool:
