@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
+HOMES = {
     "Config": "locus.settings.config",
     "EstimatorOptions": "locus.settings.config",
     "Layout": "locus.room.layout",
@@ -45,15 +45,16 @@ _HOMES = {
     "observe": "locus.receiver.observation",
     "open_run": "locus.experiment.run",
 }
+"""Module of each public name."""
 
-__all__ = list(_HOMES)
+__all__ = list(HOMES)
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that `locus --help` does not load torch, numba and Sionna."""
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module 'locus' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

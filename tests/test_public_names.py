@@ -32,4 +32,4 @@ def test_type_checkers_are_told_where_each_comes_from() -> None:
     told = {
         name.asname: node.module for node in checked.body if isinstance(node, ast.ImportFrom) for name in node.names
     }
-    assert told == locus._HOMES
+    assert told == locus.HOMES

@@ -68,7 +68,7 @@ def _imports(tree: ast.Module) -> set[str]:
     for name in names:
         top, *parts = name.split(".")
         if top == "locus" and parts:
-            _, *parts = locus._HOMES.get(parts[0], name).split(".")  # public names are imported lazily
+            _, *parts = locus.HOMES.get(parts[0], name).split(".")  # public names are imported lazily
             found |= {".".join(parts[: end + 1]) for end in range(len(parts))}
     return {name for name in found if _file(name).is_file()}
 

@@ -143,7 +143,7 @@ class Rows(Artifact):
         estimates = ingredients.of_estimates(self.run.config, self.split)
         return {"estimates": estimates, **scorer, "recipes": {"metrics": metrics.RECIPE}}
 
-    def _hash_of(self, method: str) -> str:
+    def hash_of(self, method: str) -> str:
         """Hash stored in the files of one method."""
         count = splits.num_groups(self.run.config, self.split)
         return fingerprint({**self._recipe_of(method), "num_groups": count})
@@ -165,7 +165,7 @@ class Rows(Artifact):
         return [method for method in self.methods if not self._finished(method)]
 
     def _finished(self, method: str) -> bool:
-        wanted = self._hash_of(method)
+        wanted = self.hash_of(method)
         return all(netcdf.attributes_of(self.path(name, method)).get("hash") == wanted for name in self.evaluations)
 
     def open(self, evaluation: str) -> xr.Dataset:
@@ -232,7 +232,7 @@ class Rows(Artifact):
         blocks = [netcdf.load(self._block_path(method, block)) for block in range(self._num_blocks)]
         rows = xr.concat(blocks, "snapshot")
         attributes = {
-            "hash": self._hash_of(method),
+            "hash": self.hash_of(method),
             "recipe": fingerprint(self._recipe_of(method)),
             "method": method,
             "num_candidates": splits.num_candidates(self.run.config, self.split),

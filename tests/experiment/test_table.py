@@ -44,7 +44,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         data = made_up(name, count, rows.methods)
         for method in rows.methods:
             one = data.sel({"method": method}).reset_coords("method", drop=True)
-            netcdf.save(rows.path(name, method), one, {"hash": rows._hash_of(method), "num_candidates": count})
+            netcdf.save(rows.path(name, method), one, {"hash": rows.hash_of(method), "num_candidates": count})
     return opened
 
 
