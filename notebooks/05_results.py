@@ -137,7 +137,7 @@ glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "ev
 # {glue:text}`layouts_random` rooms; {glue:text}`ratio_grid:.1f` % on the grid; {glue:text}`ratio_grid_offlist:.1f` % off the list.
 #
 # Off the list a few snapshots decide: the {glue:text}`offlist_worst` of {glue:text}`snapshots_grid_offlist` in which the truth has less than a thousandth of a blind guess's probability carry
-# {glue:text}`offlist_carried:.2f` nats of the mean loss. A floor takes them their weight: with the share of uniform guessing that was fitted on validation rooms ({glue:text}`floor_share:.1f` %, chapter 7)
+# {glue:text}`offlist_carried:.2f` nats of the mean loss. A floor limits their weight: with the share of uniform guessing that was fitted on validation rooms ({glue:text}`floor_share:.1f` %, chapter 7)
 # $\mathcal R$ is {glue:text}`offlist_floored:.1f` %, and with shares of 1 to 10 % it is {glue:text}`offlist_least:.1f` to {glue:text}`offlist_most:.1f` % (the paper prints
 # {glue:text}`printed_grid:.1f` % on Eval Grid). So off the list, with a floor and without, and on the list ({glue:text}`ratio_grid:.1f` %) bracket the paper's number; they do not explain it.
 #
