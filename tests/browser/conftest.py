@@ -12,7 +12,7 @@ import pytest
 from browser import MEND, find_browser
 from patience import patience
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from smoke import smoke_run
+from smoke import locked, smoke_run
 
 from locus.book import build, reproduce
 from locus.book.chapters import chapters
@@ -26,16 +26,21 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def built(request: pytest.FixtureRequest, smoke_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the built book."""
+def built(request: pytest.FixtureRequest, smoke_folder: Path, shared_folder: Path) -> Path:
+    """Folder of the built book, which the first process that needs it builds."""
     given = request.config.getoption("--book")
     if given:
         return Path(given)
-    for source in chapters():  # one at a time, as other tests may wait for a part of the run
-        with smoke_run(smoke_folder, partial(reproduce.reproduce, only=source.stem)):
-            pass
-    with smoke_run(smoke_folder, reproduce.reproduce) as run:
-        return build.build_book(run, tmp_path_factory.mktemp("book")).parent
+    folder = shared_folder / "book"
+    index = folder / "_build" / "html" / "index.html"
+    with locked(folder):
+        if not index.is_file():
+            for source in chapters():  # one at a time, as other tests may wait for a part of the run
+                with smoke_run(smoke_folder, partial(reproduce.reproduce, only=source.stem)):
+                    pass
+            with smoke_run(smoke_folder, reproduce.reproduce) as run:
+                build.build_book(run, folder)
+    return index.parent
 
 
 @pytest.fixture(scope="session")
@@ -60,11 +65,11 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_page(chromium: Browser) -> Iterator[Open]:
-    """Factory of empty pages with a given width and theme."""
+    """Factory of empty pages with a given width, in the light theme."""
     contexts = []
 
-    def make(width: int = 1280, theme: str = "light") -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
+    def make(width: int = 1280) -> Page:
+        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
         context.set_default_timeout(1000 * patience(30))
         contexts.append(context)
         return context.new_page()
