@@ -16,6 +16,7 @@ SCRIPT = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
 def test_every_text_can_be_read(site: str, new_page: Open, name: str) -> None:
     page = new_page()
     page.goto(f"{site}/{name}", wait_until="networkidle")
+    page.add_style_tag(content="* { transition: none !important; }")  # colours change at once with the theme
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         page.wait_for_function("theme => document.documentElement.dataset.theme === theme", arg=theme)
