@@ -65,11 +65,11 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_page(chromium: Browser) -> Iterator[Open]:
-    """Factory of empty pages with a given width, in the light theme."""
+    """Factory of empty pages with a given width and theme."""
     contexts = []
 
-    def make(width: int = 1280) -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
+    def make(width: int = 1280, theme: str = "light") -> Page:
+        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
         context.set_default_timeout(1000 * patience(30))
         contexts.append(context)
         return context.new_page()
