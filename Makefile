@@ -4,8 +4,6 @@ PYTHON ?= python3
 PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.ready
-SYSTEM := tests/faults $(addprefix tests/test_,installed.py lab.py portable.py) tests/browser
-SHARED = $(if $(SMOKE),--smoke=$(SMOKE))
 TYPESCRIPT := 5.9.3
 TSC := .venv/node_modules/typescript/bin/tsc
 TYPED := .venv/.typescript-$(TYPESCRIPT)
@@ -15,7 +13,7 @@ as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llvm chromium reproduce book lab test lint test-core test-system test-book test-portable check-twin bench bench-negatives readme still lock clean
+.PHONY: help setup llvm chromium reproduce book lab test lint test-book test-portable check-twin bench bench-negatives readme still lock clean
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -61,13 +59,10 @@ lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupytext --sync notebooks/*.py
 	$(BIN)/jupyter lab notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
-# Both halves side by side, each with one thread, as threads of both would wait for each other. They share a smoke run;
-# the second half's output comes last.
+# One process more than cores, as tests often wait for a browser, a kernel or a killed process. Each has one thread, as
+# threads of several would wait for each other. They take whole files, in the order of tests/conftest.py.
 test: lint setup chromium ## everything that CI runs
-	@smoke=$$(mktemp -d); trap 'rm -rf "$$smoke"' EXIT; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
-	  $(MAKE) --no-print-directory test-system SMOKE="$$smoke" >"$$smoke/system.log" 2>&1 & system=$$!; \
-	  $(MAKE) --no-print-directory test-core SMOKE="$$smoke"; core=$$?; \
-	  wait $$system; system=$$?; cat "$$smoke/system.log"; [ $$core = 0 ] && [ $$system = 0 ]
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
 
 lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the layers, and types of the JavaScript
 	$(BIN)/ruff format --check .
@@ -75,12 +70,6 @@ lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the lay
 	$(BIN)/mypy locus
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/node $(TSC)
-
-test-core: setup ## tests of the modules and chapters
-	$(BIN)/pytest $(addprefix --ignore=,$(SYSTEM)) $(SHARED)
-
-test-system: setup chromium ## tests from outside: kills, an installed copy, JupyterLab, other processors, a real browser
-	$(BIN)/pytest $(SYSTEM) $(SHARED)
 
 test-book: setup chromium ## build the book at smoke size and test it in a real browser
 	$(BIN)/pytest tests/browser

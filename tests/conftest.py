@@ -17,11 +17,33 @@ import locus
 from locus.experiment.run import repository
 from locus.experiment.weights import Weights
 
+LONG = (
+    *("browser/test_again.py", "test_portable.py", "faults/test_build.py", "test_installed.py"),
+    *("book/test_reproduce.py", "experiment/test_sweep.py", "experiment/test_sensitivity.py"),
+    *("score/test_train.py", "score/test_limits.py", "score/test_densities.py"),
+    *("explorer/test_parity.py", "experiment/test_twin_agreement.py"),
+)
+"""Files that take longest, longest first. The first makes the smoke run and the book, which others then find made."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--layouts", type=int, default=4, help="random rooms on which both twins are compared")
     parser.addoption("--book", metavar="FOLDER", help="look at this built book, of a smoke run, instead of a new one")
-    parser.addoption("--smoke", metavar="FOLDER", help="data folder of the smoke run, to share it with another pytest")
+    parser.addoption("--smoke", metavar="FOLDER", help="data folder of the smoke run, to keep it for the next pytest")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Sort the tests for several processes, which take whole files in this order."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Long files first, then those that read the smoke run, which is made by then; short ones last, to end together."""
+    file = item.path.relative_to(Path(__file__).parent).as_posix()
+    if file in LONG:
+        return LONG.index(file)
+    return len(LONG) + ("smoke_folder" not in item.fixturenames)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -52,10 +74,17 @@ def square() -> locus.Layout:
 
 
 @pytest.fixture(scope="session")
-def smoke_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A temporary folder that all processes of this pytest share."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if hasattr(request.config, "workerinput") else own
+
+
+@pytest.fixture(scope="session")
+def smoke_folder(request: pytest.FixtureRequest, shared_folder: Path) -> Path:
     """Data folder of the smoke run that all tests share; see ``smoke.py``."""
     given = request.config.getoption("--smoke")
-    return Path(given) if given else tmp_path_factory.getbasetemp() / "smoke"
+    return Path(given) if given else shared_folder / "smoke"
 
 
 @pytest.fixture(scope="session")

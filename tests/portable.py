@@ -98,7 +98,7 @@ def environment(name: str) -> dict[str, str]:
 
 def run(name: str, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run the tests in a personality."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     return subprocess.run(command, cwd=ROOT, env=environment(name), capture_output=True, text=True, check=False)
 
 

@@ -12,7 +12,7 @@ import pytest
 from browser import MEND, find_browser
 from patience import patience
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from smoke import smoke_run
+from smoke import locked, smoke_run
 
 from locus.book import build, reproduce
 from locus.book.chapters import chapters
@@ -26,16 +26,21 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def built(request: pytest.FixtureRequest, smoke_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the built book."""
+def built(request: pytest.FixtureRequest, smoke_folder: Path, shared_folder: Path) -> Path:
+    """Folder of the built book, which the first process that needs it builds."""
     given = request.config.getoption("--book")
     if given:
         return Path(given)
-    for source in chapters():  # one at a time, as other tests may wait for a part of the run
-        with smoke_run(smoke_folder, partial(reproduce.reproduce, only=source.stem)):
-            pass
-    with smoke_run(smoke_folder, reproduce.reproduce) as run:
-        return build.build_book(run, tmp_path_factory.mktemp("book")).parent
+    folder = shared_folder / "book"
+    index = folder / "_build" / "html" / "index.html"
+    with locked(folder):
+        if not index.is_file():
+            for source in chapters():  # one at a time, as other tests may wait for a part of the run
+                with smoke_run(smoke_folder, partial(reproduce.reproduce, only=source.stem)):
+                    pass
+            with smoke_run(smoke_folder, reproduce.reproduce) as run:
+                build.build_book(run, folder)
+    return index.parent
 
 
 @pytest.fixture(scope="session")

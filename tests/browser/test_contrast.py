@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
 def test_every_text_can_be_read(site: str, new_page: Open, name: str, theme: str) -> None:
     page = new_page(theme=theme)
     page.goto(f"{site}/{name}", wait_until="networkidle")
-    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    page.wait_for_function("theme => document.documentElement.dataset.theme === theme", arg=theme)
     result = page.evaluate(SCRIPT, LEAST)
     assert result["texts"] > 20
     assert result["faint"] == []

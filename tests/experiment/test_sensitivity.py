@@ -51,7 +51,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sensitivity")
     with pytest.MonkeyPatch.context() as patch:
         _enter(patch, folder)
-        with cluster.connect(2) as client:
+        with cluster.connect(1) as client:
             Sensitivity(locus.open_run("smoke")).make(lambda: client)
     return folder
 
@@ -99,8 +99,7 @@ def test_large_stores_are_gone_and_small_results_stay(small: Path) -> None:
 def test_what_is_fresh_is_not_made_again(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _enter(monkeypatch, small)
     before = {path: path.stat().st_mtime_ns for path in small.glob("smoke-*/**/*") if path.is_file()}
-    with cluster.connect(1) as client:
-        Sensitivity(locus.open_run("smoke")).make(lambda: client)
+    Sensitivity(locus.open_run("smoke")).make()
     assert {path: path.stat().st_mtime_ns for path in small.glob("smoke-*/**/*") if path.is_file()} == before
 
 

@@ -74,7 +74,7 @@ def test_a_sweep_shares_stores_resumes_and_writes_table_and_figure(
 
     monkeypatch.setattr(store.Store, "build", counted)
     command = ["sweep", "--profile", "smoke", "--over", "estimator.num_paths=2,6", "--over", "training.batch=4,8"]
-    command += ["--workers", "2", *(f"--set={name}={value}" for name, value in SMALL.items())]
+    command += ["--workers", "1", *(f"--set={name}={value}" for name, value in SMALL.items())]
     assert main(command) == 0
     assert sum(path.parent.name == "candidates" for path in built) == 1, "one library serves all four runs"
     assert sum(path.parent.name == "observations" for path in built) == 2, "two numbers of paths"

@@ -82,18 +82,18 @@ def wait_for_port(port: int) -> None:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], float]:
     """Files of an undisturbed build, and the seconds it took with everything compiled."""
-    finish(IMAGE, tmp_path_factory.mktemp("compiling"))
+    finish([*IMAGE, "--set", "training.num_layouts=2"], tmp_path_factory.mktemp("compiling"))
     data = tmp_path_factory.mktemp("undisturbed")
     seconds = finish(IMAGE, data)
     return contents(data), seconds
 
 
-def test_killed_at_ten_moments_it_ends_with_the_same_bits(
+def test_killed_at_six_moments_it_ends_with_the_same_bits(
     undisturbed: tuple[dict[str, bytes], float], tmp_path: Path
 ) -> None:
     expected, seconds = undisturbed
     progress = []
-    for moment in np.random.default_rng(0).uniform(0, seconds, size=10):
+    for moment in np.random.default_rng(0).uniform(0, seconds, size=6):
         before = {name: path.stat().st_mtime_ns for name, path in chunks(tmp_path).items()} if progress else {}
         count = finished_blocks(tmp_path)
         with started(IMAGE, tmp_path) as process, suppress(subprocess.TimeoutExpired):

@@ -157,7 +157,7 @@ def plainly(limit: object, paths: xr.Dataset, snapshots: xr.Dataset, num_bins: i
 @pytest.fixture(scope="module")
 def real() -> tuple[xr.Dataset, xr.Dataset]:
     """A traced group with the paper's radio; its snapshots range from pure noise to a very strong signal."""
-    config = load_config("quick", {"training.num_candidates": 200})
+    config = load_config("quick", {"training.num_candidates": 100})
     case = Case(config, "test", 1)
     return case.paths, case.snapshots
 
@@ -228,7 +228,7 @@ def test_posterior_is_calibrated(limit, snr: float) -> None:
     """With truths drawn from the prior, p(truth) has its claimed mean, and credible levels are uniform."""
     rng = np.random.default_rng(3)
     claimed, true, levels = [], [], []
-    for _ in range(100):
+    for _ in range(50):
         paths = group(rng, TINY, 6, snr)
         paths.valid[rng.integers(6)] = False
         heard = np.flatnonzero(paths.valid.any("path"))
