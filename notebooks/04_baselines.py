@@ -40,7 +40,7 @@ from locus.book import paper, tables
 from locus.book.figures import score_figures
 from locus.book.studies import score_behaviour
 from locus.experiment.case import Case
-from locus.experiment.raw_iq import RawIq
+from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.rows import Rows
 from locus.experiment.table import Table
 from locus.experiment.weights import load_scorer
@@ -225,7 +225,7 @@ Markdown(score_figures.fairness(table, curves, printed, config.training))
 # a magnitude of $a$ noise amplitudes becomes $\log(1 + a)$, so that faint and strong snapshots are numbers of the same order. Samples cannot be turned, so the encoding is *plain*.
 
 # %% mystnb={"image": {"alt": "Training and validation losses of the three baselines against the epoch: with estimated paths, and with samples"}} tags=["hide-input"]
-raw = RawIq(this_run)
+raw = IqBaselines(this_run)
 raw_curves, raw_summary = raw.open(), raw.summary()
 figure = score_figures.learning_figure({"estimated paths, plain": curves["plain"], "samples": raw_curves})
 top = figure.axes[0].set_ylim(top=0.5)
@@ -257,7 +257,7 @@ for name in baselines:
 # {glue:text}`gauss_polar_raw_epochs`, of GMM-Cart {glue:text}`gmm_cart_raw_best` of {glue:text}`gmm_cart_raw_epochs`. After the last one their losses are {glue:text}`gauss_cart_raw_train:.2f`,
 # {glue:text}`gauss_polar_raw_train:.2f` and {glue:text}`gmm_cart_raw_train:.2f` nats in training rooms, and {glue:text}`gauss_cart_raw_validation:.2f`,
 # {glue:text}`gauss_polar_raw_validation:.2f` and {glue:text}`gmm_cart_raw_validation:.2f` in validation rooms. Every snapshot starts at another time and with another
-# phase, so what a direction looks like in samples is different each time; the estimator removes just that.
+# phase, which a network on samples has to see through by itself; estimated angles, delays and powers do not depend on the phase.
 
 # %% tags=["hide-input"]
 Markdown(tables.which_reading(table, raw_summary, printed))

@@ -20,7 +20,7 @@ from locus.book.chapters import Chapter, chapters, glued
 from locus.book.paper import printed
 from locus.book.tables import headline
 from locus.experiment import netcdf, report, sensitivity
-from locus.experiment.raw_iq import RawIq
+from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.rows import Rows
 from locus.experiment.run import Run, open_run, repository
 from locus.experiment.weights import Weights
@@ -83,7 +83,7 @@ def readings() -> dict[str, Any]:
     twins = glued(Chapter(run, *chapters("01")).path)
     return {
         **reading_page.values(data),
-        **reading_page.differences(_paper("table"), printed(), encodings, RawIq(run).summary()),
+        **reading_page.differences(_paper("table"), printed(), encodings, IqBaselines(run).summary()),
         "off_list_floored": _off_list_ratio(run),
         "negatives": reading_page.negatives(measured["negatives"]),
         "missing_percent": float(twins["straightforward_missing"]),

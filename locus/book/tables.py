@@ -51,7 +51,7 @@ def inputs_frame(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> pd.
 
     Args:
         table: results of the run, (method, evaluation), with the baselines that see estimated paths.
-        raw: the same of baselines that see samples, from :meth:`locus.experiment.raw_iq.RawIq.summary`.
+        raw: the same of baselines that see samples, from :meth:`locus.experiment.iq_baselines.IqBaselines.summary`.
         printed: the paper's results, from :func:`locus.book.paper.printed`.
     """
     rows = {}
@@ -93,7 +93,8 @@ def which_reading(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> st
 def _gaps(data: xr.Dataset, printed: xr.Dataset, methods: xr.DataArray) -> xr.DataArray:
     """Distance of R from the paper's, (evaluation, method)."""
     key = {"method": methods.values, "evaluation": printed.evaluation.values}
-    return abs(data.ratio.sel(key) - printed.ratio.sel(key))
+    gaps: xr.DataArray = abs(data.ratio.sel(key) - printed.ratio.sel(key))
+    return gaps
 
 
 def _percent(row: xr.Dataset) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from locus.experiment.artifact import Artifact
 from locus.experiment.floors import Floors
+from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.moved import MovedTransmitters
 from locus.experiment.other_twin import OtherTwin
-from locus.experiment.raw_iq import RawIq
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run
 from locus.experiment.table import Table
@@ -21,5 +21,5 @@ def kept(run: Run) -> list[Artifact]:
     """Weights and results, in the order in which they are made."""
     weights = [Weights(run, method) for method in weight_files.METHODS]
     rows = [Rows(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
-    later = [OtherTwin(run), RawIq(run), UnknownPhases(run), MovedTransmitters(run), Floors(run), Robustness(run)]
+    later = [OtherTwin(run), IqBaselines(run), UnknownPhases(run), MovedTransmitters(run), Floors(run), Robustness(run)]
     return [*weights, Weights(run, "locus_dt", robust=True), *rows, Table(run), *later, Witness(run)]

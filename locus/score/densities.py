@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -38,7 +39,7 @@ _POSE = 4  # x, y, cosine and sine of the heading
 class DensityNetwork(Method):
     """A network with hidden layers (64, 16) that predicts the parameters of a two-dimensional density."""
 
-    encodings = ("plain", "turned")
+    encodings: ClassVar[tuple[str, ...]] = ("plain", "turned")
     num_outputs: int
 
     def __init__(self, options: MethodOptions | None = None) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 import locus
 from locus.experiment.artifact import Artifact
+from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.libraries import Library, Observations
 from locus.experiment.moved import MovedTransmitters
-from locus.experiment.raw_iq import RawIq
 from locus.experiment.rows import Rows
 from locus.experiment.run import Run
 from locus.experiment.unknown_phases import UnknownPhases
@@ -104,7 +104,7 @@ def artifact(kind: str, config: locus.Config) -> Artifact:
         "observations": lambda: Observations(run, "train"),
         "weights": lambda: Weights(run, "locus_dt"),
         "rows": lambda: Rows(run, "eval_random", ("locus_dt",)),
-        "raw_iq": lambda: RawIq(run),
+        "raw_iq": lambda: IqBaselines(run),
         "phase_free": lambda: UnknownPhases(run),
         "moved": lambda: MovedTransmitters(run),
     }[kind]()

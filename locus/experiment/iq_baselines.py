@@ -40,7 +40,7 @@ def draw_snapshots(config: Config, paths: xr.Dataset, first: int) -> xr.Dataset:
     return xr.concat([case.snapshots[["iq", "truth"]] for case in cases], "group", combine_attrs="override")
 
 
-class RawIq(Result):
+class IqBaselines(Result):
     """``results/raw_iq.nc`` of a run: log posterior of the truth, (snapshot, method), per evaluation.
 
     ``method`` names the baseline. Beside the rows are the learning curves ``train`` and ``validation`` (method, epoch)
@@ -143,7 +143,7 @@ class RawIq(Result):
         with tqdm(total=len(groups), desc=f"evaluating raw IQ on {split}", unit="group") as bar:
             rows = over_groups(evaluate_group, config, groups, workers(), progress=bar.update, **arguments)
         one = rows.log_posterior.sel(evaluation=name)
-        found = one.reset_coords(drop=True).assign_coords(group=("snapshot", one.group.values))
+        found: xr.DataArray = one.reset_coords(drop=True).assign_coords(group=("snapshot", one.group.values))
         return found.assign_attrs(num_candidates=splits.num_candidates(config, split))
 
     def _untrained(self, name: str) -> Method:

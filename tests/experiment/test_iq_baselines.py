@@ -13,10 +13,10 @@ from smoke import make, smoke_run
 import locus
 from locus.book import tables
 from locus.book.paper import printed
-from locus.experiment import raw_iq
+from locus.experiment import iq_baselines
 from locus.experiment.case import Case
+from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.libraries import Library, Observations
-from locus.experiment.raw_iq import RawIq
 from locus.experiment.rows import Rows
 from locus.experiment.table import Table
 from locus.score import weight_files
@@ -25,14 +25,14 @@ from locus.score import weight_files
 @pytest.fixture(scope="module", autouse=True)
 def run(smoke_folder: Path) -> Iterator[locus.Run]:
     """The smoke run, with baselines on raw IQ beside its own."""
-    with smoke_run(smoke_folder, lambda run: make([RawIq(run), Table(run), Observations(run, "train")])) as made:
+    with smoke_run(smoke_folder, lambda run: make([IqBaselines(run), Table(run), Observations(run, "train")])) as made:
         yield made
 
 
 def test_training_snapshots_are_those_that_paths_were_estimated_from(run: locus.Run) -> None:
     stored = Observations(run, "train").open()
     paths = Library(run, "train").open().isel(group=slice(10, 12)).load()
-    drawn = raw_iq.draw_snapshots(run.config, paths, 10)
+    drawn = iq_baselines.draw_snapshots(run.config, paths, 10)
     np.testing.assert_array_equal(drawn.truth, stored.truth.isel(group=slice(10, 12)))
     for row, index in enumerate((10, 11)):  # traced anew, without the library
         np.testing.assert_array_equal(drawn.iq[row], Case(run.config, "train", index).snapshots.iq)
@@ -40,10 +40,10 @@ def test_training_snapshots_are_those_that_paths_were_estimated_from(run: locus.
 
 
 def test_rows_are_on_the_snapshots_of_the_run(run: locus.Run) -> None:
-    data = RawIq(run).open()
+    data = IqBaselines(run).open()
     assert tuple(data.method.values) == weight_files.METHODS[1:]
-    for name in raw_iq.COMPARED:
-        own = Rows(run, raw_iq.EVALUATIONS[name]).open(name)
+    for name in iq_baselines.COMPARED:
+        own = Rows(run, iq_baselines.EVALUATIONS[name]).open(name)
         np.testing.assert_array_equal(data.group, own.group)
         assert data[name].attrs["num_candidates"] == own.attrs["num_candidates"]
         assert data[name].shape == (own.sizes["snapshot"], len(data.method))
@@ -51,8 +51,8 @@ def test_rows_are_on_the_snapshots_of_the_run(run: locus.Run) -> None:
 
 
 def test_losses_are_plain_means_and_the_best_epoch_was_kept(run: locus.Run) -> None:
-    data, found = RawIq(run).open(), RawIq(run).summary()
-    for name in raw_iq.COMPARED:
+    data, found = IqBaselines(run).open(), IqBaselines(run).summary()
+    for name in iq_baselines.COMPARED:
         loss = (-data[name].astype(float) - math.log(50)).mean("snapshot")
         np.testing.assert_allclose(found.loss.sel(evaluation=name), loss, rtol=1e-6)
     np.testing.assert_array_equal(data.best_epoch, data.validation.argmin("epoch") + 1)
@@ -65,23 +65,23 @@ def test_a_killed_run_goes_on_with_the_network_in_progress(
     settings = {"training.num_epochs": 2, "training.num_layouts": 10, "evaluation.num_layouts": 3}
     small = locus.Run("small", locus.load_config("smoke", {**settings, "twin.evaluation": "image"}), root=tmp_path)
     trained: list[str] = []
-    train = RawIq._train
+    train = IqBaselines._train
 
-    def killed(self: RawIq, name: str, examples: object) -> None:
+    def killed(self: IqBaselines, name: str, examples: object) -> None:
         if name == "gmm_cart" and "killed" not in trained:
             trained.append("killed")
             raise KeyboardInterrupt
         trained.append(name)
         train(self, name, examples)
 
-    monkeypatch.setattr(RawIq, "_train", killed)
+    monkeypatch.setattr(IqBaselines, "_train", killed)
     with pytest.raises(KeyboardInterrupt):
-        make([RawIq(small)])
-    make([RawIq(small)])
+        make([IqBaselines(small)])
+    make([IqBaselines(small)])
     assert trained == ["gauss_cart", "gauss_polar", "killed", "gmm_cart"]
-    interrupted = RawIq(small).open()
-    RawIq(small).make()
-    assert interrupted.equals(RawIq(small).open()), "an interruption changes nothing"
+    interrupted = IqBaselines(small).open()
+    IqBaselines(small).make()
+    assert interrupted.equals(IqBaselines(small).open()), "an interruption changes nothing"
 
 
 def test_the_closer_reading_follows_from_the_numbers(run: locus.Run) -> None:
@@ -99,6 +99,6 @@ def test_the_closer_reading_follows_from_the_numbers(run: locus.Run) -> None:
     said = tables.which_reading(table=far, raw=theirs, printed=printed())
     assert "by at most 0.0 points, with estimated paths by at most 20.0." in said
     assert said.endswith("its words in Sec. III-D taken literally.")
-    frame = tables.inputs_frame(Table(run).open(), RawIq(run).summary(), printed())
+    frame = tables.inputs_frame(Table(run).open(), IqBaselines(run).summary(), printed())
     assert frame.shape == (6, 3)
     assert frame.loc[("Eval Grid", "Gauss-Cart"), "in the paper"] == "0.9"
