@@ -6,13 +6,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import locus
 from locus.book import chapters, reproduce
 from locus.book.paper import printed
 from locus.book.tables import headline
-from locus.experiment import artifact, witness
+from locus.experiment import artifact, netcdf, witness
+from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import repository
 from locus.experiment.sensitivity import Sensitivity
 from locus.experiment.table import Table
@@ -79,6 +81,18 @@ def test_locus_dt_is_ahead_of_every_baseline_with_intervals_apart(paper: locus.R
         one = table.sel(evaluation=evaluation)
         others = one.ratio_high.sel({"method": [name for name in weight_files.METHODS if name != "locus_dt"]})
         assert float(one.ratio_low.sel({"method": "locus_dt"})) > float(others.max())
+
+
+@pytest.mark.parametrize("evaluation", ["random", "grid"])
+@pytest.mark.parametrize("method", ["bayes", "phase_blind", "locus_dt"])
+def test_no_posterior_is_surer_of_a_wrong_place_than_a_calibrated_one_would_be(
+    paper: locus.Run, evaluation: str, method: str
+) -> None:
+    """Under a calibrated posterior the adjusted loss exceeds x with probability exp(-x) at most."""
+    rows = netcdf.load(Rows(paper, EVALUATIONS[evaluation]).path(evaluation, method))
+    loss = -rows.log_posterior - np.log(rows.attrs["num_candidates"])
+    assert rows.sizes["snapshot"] == 20_000
+    assert float(loss.max()) <= 15
 
 
 def test_to_know_more_of_the_paths_is_never_worse(paper: locus.Run) -> None:
