@@ -23,6 +23,7 @@ LOCUS = Path(sys.executable).with_name("locus")
 IMAGE = ["build", "train", "--profile", "smoke", "--set", "training.num_layouts=40", "--set", "storage.block=1"]
 IMAGE += ["--set", "training.num_candidates=300"]
 SIONNA = ["build", "eval_random", "--profile", "smoke", "--set", "evaluation.num_layouts=8", "--set", "storage.block=1"]
+ALONE = ["--workers", "1"]  # starts faster; two workers are killed in the middle, and lost, below
 
 
 @contextmanager
@@ -82,9 +83,9 @@ def wait_for_port(port: int) -> None:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], float]:
     """Files of an undisturbed build, and the seconds it took with everything compiled."""
-    finish([*IMAGE, "--set", "training.num_layouts=2"], tmp_path_factory.mktemp("compiling"))
+    finish([*IMAGE, *ALONE, "--set", "training.num_layouts=2"], tmp_path_factory.mktemp("compiling"))
     data = tmp_path_factory.mktemp("undisturbed")
-    seconds = finish(IMAGE, data)
+    seconds = finish([*IMAGE, *ALONE], data)
     return contents(data), seconds
 
 
@@ -96,14 +97,14 @@ def test_killed_at_six_moments_it_ends_with_the_same_bits(
     for moment in np.random.default_rng(0).uniform(0, seconds, size=6):
         before = {name: path.stat().st_mtime_ns for name, path in chunks(tmp_path).items()} if progress else {}
         count = finished_blocks(tmp_path)
-        with started(IMAGE, tmp_path) as process, suppress(subprocess.TimeoutExpired):
+        with started([*IMAGE, *ALONE], tmp_path) as process, suppress(subprocess.TimeoutExpired):
             process.wait(timeout=moment)  # killed after this time, unless it has finished
         progress.append(finished_blocks(tmp_path))
         if count == 40:  # nothing was left to do, and nothing was computed
             assert before == {name: path.stat().st_mtime_ns for name, path in chunks(tmp_path).items()}
     print(f"blocks finished after each kill: {progress}")
     assert progress == sorted(progress)  # no finished block is lost
-    finish(IMAGE, tmp_path)
+    finish([*IMAGE, *ALONE], tmp_path)
     assert contents(tmp_path) == expected
 
 
@@ -124,12 +125,12 @@ def test_killed_in_the_middle_it_computes_only_what_was_unfinished(
 
 
 def test_sionna_killed_once_ends_with_the_same_bits(tmp_path: Path) -> None:
-    finish(SIONNA, tmp_path / "undisturbed")
-    with started(SIONNA, tmp_path / "killed") as process:
+    finish([*SIONNA, *ALONE], tmp_path / "undisturbed")
+    with started([*SIONNA, *ALONE], tmp_path / "killed") as process:
         wait_for_blocks(tmp_path / "killed", 2, process)
         process.send_signal(signal.SIGKILL)
     assert 2 <= finished_blocks(tmp_path / "killed") < 8
-    finish(SIONNA, tmp_path / "killed")
+    finish([*SIONNA, *ALONE], tmp_path / "killed")
     assert contents(tmp_path / "killed") == contents(tmp_path / "undisturbed")
 
 
