@@ -8,10 +8,10 @@ paths j + 1, ... stay Gaussian, with covariance S_j = I + sum over k > j of a_k^
 
     kappa_j = b_j^H S_j^-1 b_j  and  r_j = b_j^H S_j^-1 (y - sum over i < j of a_i exp(i phi_i) b_i),
 
-phi_j is drawn from its exact distribution in that model, von Mises (arg r_j, 2 a_j |r_j|). The step multiplies the
-likelihood by the ratio of the two models, path j with a uniform phase over path j with a Gaussian gain:
+phi_j is drawn from its exact distribution in that model, von Mises (arg r_j, 2 a_j abs(r_j)). The step multiplies
+the likelihood by the ratio of the two models, path j with a uniform phase over path j with a Gaussian gain:
 
-    W_j = (1 + a_j^2 kappa_j) exp(-a_j^2 kappa_j - a_j^2 |r_j|^2 / (1 + a_j^2 kappa_j)) I0(2 a_j |r_j|).
+    W_j = (1 + a_j^2 kappa_j) exp(-a_j^2 kappa_j - (a_j abs(r_j))^2 / (1 + a_j^2 kappa_j)) I0(2 a_j abs(r_j)).
 
 The mean of the product of all W_j is, without bias, the ratio of the phase-free to the phase-blind likelihood.
 """
