@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("01_digital_twin", 3, "the noise in 200 MHz, at a noise figure of 7 dB, is -84.0 dBm"),
         ("02_estimator", 4, "The threshold, -20.0 dB, lets 30 % of all snapshots of pure noise through"),
         ("03_score_and_loss", 4, "3425 parameters fit into 14 kB"),
-        ("04_baselines", 3, "On the same snapshots of 10 rooms LOCUS-DT is ahead of Gauss-Cart by"),
+        ("04_baselines", 4, "On the same snapshots of 10 rooms LOCUS-DT is ahead of Gauss-Cart by"),
         ("05_results", 9, "one of 50 places drawn at random, on Eval Grid one of 50 points of a regular grid"),
     ],
 )
