@@ -62,7 +62,7 @@ lab: setup ## open the chapters in JupyterLab
 # One process more than cores, as tests often wait for a browser, a kernel or a killed process. Each has one thread, as
 # threads of several would wait for each other. They take whole files, in the order of tests/conftest.py.
 test: lint setup chromium ## everything that CI runs
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
 
 lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the layers, and types of the JavaScript
 	$(BIN)/ruff format --check .

@@ -39,11 +39,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _turn(item: pytest.Item) -> int:
-    """Long files first, then those that read the smoke run, which is made by then; short ones last, to end together."""
+    """Long files first; then those that wait for nothing, that read the smoke run, and that look at the book."""
     file = item.path.relative_to(Path(__file__).parent).as_posix()
     if file in LONG:
         return LONG.index(file)
-    return len(LONG) + ("smoke_folder" not in item.fixturenames)  # type: ignore[attr-defined]
+    awaited = item.fixturenames  # type: ignore[attr-defined]
+    return len(LONG) + (2 if "built" in awaited else "smoke_folder" in awaited)
 
 
 @pytest.fixture
