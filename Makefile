@@ -59,7 +59,7 @@ lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupytext --sync notebooks/*.py
 	$(BIN)/jupyter lab notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
-# One process more than cores, as tests often wait for a browser, a kernel or a killed process. Each has one thread, as
+# Two processes more than cores, as tests often wait for a browser, a kernel or a killed process. Each has one thread, as
 # threads of several would wait for each other. They take whole files, in the order of tests/conftest.py.
 test: lint setup chromium ## everything that CI runs
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
