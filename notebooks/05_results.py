@@ -45,6 +45,7 @@ from locus.book.paper import printed
 from locus.book.studies import posterior_maps
 from locus.book.tables import (
     calibration_frame,
+    intervals_hold,
     moved_frame,
     number_with_interval,
     paired_frame,
@@ -53,15 +54,17 @@ from locus.book.tables import (
     quantiles_frame,
     results_frame,
     strata_frame,
+    trainings_frame,
 )
 from locus.experiment import moved, unknown_phases
 from locus.experiment.floors import Floors
 from locus.experiment.moved import MovedTransmitters
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
+from locus.experiment.seeds import Seeds
 from locus.experiment.table import SCORER_TITLES, Table
 from locus.experiment.unknown_phases import UnknownPhases
-from locus.experiment.weights import load_scorer
+from locus.experiment.weights import further_weights, load_scorer
 from locus.judge import metrics
 from locus.judge.floor import floored
 from locus.receiver.estimator import threshold
@@ -129,12 +132,19 @@ glue("offlist_least", min(floors), display=False)
 glue("offlist_most", max(floors), display=False)
 glue("printed_grid", 100 * float(printed().ratio.sel({"method": "locus_dt", "evaluation": "grid"})), display=False)
 glue("room_size", config.room.size, display=False)
+glue("intervals_hold", intervals_hold(table), display=False)
 glue("training_layouts", config.training.num_layouts, display=False)
 glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "evaluation": "random"})), display=False)
 
 # %% [markdown]
-# *Brackets are 95 % intervals. Snapshots of one room share its walls and its receiver, so whole rooms are resampled, not snapshots. On the right, for
+# *Brackets are 95 % intervals over {glue:text}`intervals_hold`. Snapshots of one room share its walls and its receiver, so whole rooms are resampled, not snapshots. On the right, for
 # reference, what the paper prints; it was trained on 8000 rooms, this run on {glue:text}`training_layouts`.*
+
+# %% tags=["hide-input"]
+trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else None
+
+# %% [markdown]
+# *Where a network was trained more than once, the table above has the mean over its trainings, and this one the lowest and the highest of them. All else in this book is about the first training, whose weights are used.*
 #
 # On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random, on **Eval Grid** one of {glue:text}`candidates_grid` points of a
 # regular grid. Eq. (13) of the paper puts the truth among the candidates of its data set, and does not repeat it for Eval Grid; if the transmitter is anywhere in the free space, **off the list**, and the nearest

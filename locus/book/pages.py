@@ -18,12 +18,12 @@ from locus.book import architecture, reading_page, scaling
 from locus.book.api import Module
 from locus.book.chapters import Chapter, chapters, glued
 from locus.book.paper import printed
-from locus.book.tables import headline
+from locus.book.tables import headline, intervals_hold
 from locus.experiment import netcdf, report, sensitivity
 from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.rows import Rows
 from locus.experiment.run import Run, open_run, repository
-from locus.experiment.weights import Weights
+from locus.experiment.weights import Weights, further_weights
 from locus.judge import metrics
 from locus.judge.floor import floored
 from locus.score import weight_files
@@ -67,6 +67,7 @@ def intro() -> dict[str, Any]:
         "headline": headline(table, printed()),
         "num_weights": sum(weights.numel() for weights in PairNetwork().parameters()),
         "num_layouts": int(table.num_groups.sel(evaluation="random")),
+        "intervals_hold": intervals_hold(table),
         "training_layouts": config.training.num_layouts,
         "train_twin": config.twin.train,
         "evaluation_twin": config.twin.evaluation.capitalize(),
@@ -165,9 +166,12 @@ def trainings(run: Run) -> list[dict[str, Any]]:
     found = []
     networks = {title: Weights(run, method) for method, title in weight_files.METHOD_TITLES.items()}
     networks[f"{weight_files.METHOD_TITLES['locus_dt']}, with errors"] = Weights(run, "locus_dt", robust=True)
+    for weights in further_weights(run).values():
+        networks[f"{weight_files.METHOD_TITLES[weights.method]}, seed {weights.seed}"] = weights
     for title, weights in networks.items():
-        apart = len(weights.encodings) > 1
-        for encoding in weights.encodings if weights.path.is_file() else ():
+        encodings = weights.encodings if weights.path.is_file() else ()
+        apart = len(encodings) > 1
+        for encoding in encodings:
             training = weight_files.read_tensors(weights.path_of(encoding if apart else None))[1]["training"]
             history = training["history"]
             found.append(

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from locus.book.tables import number_with_interval, which_reading
+from locus.book.tables import percent, which_reading
 from locus.experiment.sensitivity import Reading, readings
 from locus.experiment.table import SCORER_TITLES
 
@@ -18,7 +18,7 @@ def values(data: xr.Dataset) -> dict[str, Any]:
     """Values for the template: the readings, and the effect of each alternative value."""
     return {
         "readings": [{"reading": one, "rows": _rows(one, data)} for one in readings()],
-        "chosen": _percent(data.sel(variant="chosen: chosen"), "ratio"),
+        "chosen": percent(data.sel(variant="chosen: chosen")),
         "num_seeds": data.sizes["seed"],
         "lowest": _lowest(data),
     }
@@ -48,7 +48,7 @@ def sensitivity_figure(data: xr.Dataset) -> Figure:
 def _rows(reading: Reading, data: xr.Dataset) -> list[dict[str, str]]:
     found = {label: data.sel(variant=f"{reading.name}: {label}") for label in list(reading.values)[1:]}
     return [
-        {"label": label, "ratio": _percent(row, "ratio"), "change": _percent(row, "ratio_difference")}
+        {"label": label, "ratio": percent(row), "change": percent(row, "ratio_difference", "+.1f")}
         for label, row in found.items()
     ]
 
@@ -86,11 +86,6 @@ def negatives(measured: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _percent(row: xr.Dataset, name: str) -> str:
-    form = "+.1f" if name.endswith("difference") else ".1f"
-    return number_with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
-
-
 def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset, raw: xr.Dataset) -> dict[str, Any]:
     """R [%] of every method here and in the paper, as text.
 
@@ -102,7 +97,7 @@ def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset, r
     """
 
     def here(method: str, evaluation: str) -> str:
-        return _percent(table.sel({"method": method, "evaluation": evaluation}), "ratio")
+        return percent(table.sel({"method": method, "evaluation": evaluation}))
 
     def there(method: str, evaluation: str) -> str:
         return f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': evaluation})):.1f}"
@@ -116,9 +111,9 @@ def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset, r
     }
     for method in methods.keys() - {"locus_dt"}:
         for kind in ("plain", "turned"):
-            methods[method][kind] = _percent(encodings.sel({"method": f"{method}.{kind}"}), "ratio")
+            methods[method][kind] = percent(encodings.sel({"method": f"{method}.{kind}"}))
         for name in ("grid", "random"):
-            methods[method][f"raw_{name}"] = _percent(raw.sel({"method": method, "evaluation": name}), "ratio")
+            methods[method][f"raw_{name}"] = percent(raw.sel({"method": method, "evaluation": name}))
     own, theirs = (
         100 * float(one.ratio.sel({"method": "locus_dt", "evaluation": "random"})) for one in (table, printed)
     )

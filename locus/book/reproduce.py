@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from locus.book.chapters import Chapter, chapters
 from locus.book.paper import printed
-from locus.book.tables import results_frame
+from locus.book.tables import intervals_hold, results_frame
 from locus.experiment import artifact, report
 from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.inventory import kept
@@ -80,8 +80,9 @@ def closing(run: Run) -> Iterator[str]:
     """Lines with the main results of a run, and where its chapters are."""
     table, known = Table(run), printed()
     if table.fresh():
-        shown = results_frame(table.open().sel(evaluation=known.evaluation), known)["this run"]["R [%]"]
-        yield f"R [%] of run {run.name}, with 95 % intervals over rooms:"
+        found = table.open()
+        shown = results_frame(found.sel(evaluation=known.evaluation), known)["this run"]["R [%]"]
+        yield f"R [%] of run {run.name}, with 95 % intervals over {intervals_hold(found)}:"
         yield shown.unstack("evaluation", sort=False).to_string(index_names=False)
     yield f"Executed chapters are in {run.notebooks}; `locus book --run {run.name}` makes a book of them."
 

@@ -13,6 +13,7 @@ import xarray as xr
 from locus.experiment import unknown_phases
 from locus.experiment.table import EVALUATION_TITLES, SCORER_TITLES
 from locus.judge import metrics
+from locus.score import weight_files
 
 
 def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
@@ -24,7 +25,7 @@ def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
             cells = [
                 number_with_interval([float(one[f"loss{end}"]) for end in ("", "_low", "_high")], ".2f"),
                 f"{float(one.gain):.2f}",
-                number_with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f"),
+                percent(one),
             ]
             if evaluation in printed.evaluation and method in printed.method:
                 known = printed.sel({"method": method, "evaluation": evaluation})
@@ -43,7 +44,8 @@ def number_with_interval(numbers: Sequence[float], form: str) -> str:
     value, low, high = numbers
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    return f"{value:{form}} [{low:{form}}, {high:{form}}]"
+    unsigned_zero = form.replace(".", "z.")
+    return f"{value:{unsigned_zero}} [{low:{unsigned_zero}}, {high:{unsigned_zero}}]"
 
 
 def inputs_frame(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
@@ -58,7 +60,7 @@ def inputs_frame(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> pd.
     for evaluation in printed.evaluation.values:
         for method in raw.method.values:
             key = {"method": method, "evaluation": evaluation}
-            cells = [_percent(data.sel(key)) for data in (table, raw)]
+            cells = [percent(data.sel(key)) for data in (table, raw)]
             cells.append(f"{100 * float(printed.ratio.sel(key)):.1f}")
             rows[EVALUATION_TITLES[str(evaluation)], SCORER_TITLES[str(method)]] = cells
     columns = pd.Index(["estimated paths and pose", "samples and pose", "in the paper"], name="R [%]")
@@ -68,7 +70,7 @@ def inputs_frame(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> pd.
 
 def nearer_readings(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> dict[str, int]:
     """Count how many of the paper's R of baselines are nearer to ours with ``samples``, and how many with ``paths``."""
-    samples, paths = _gaps(raw, printed, raw.method), _gaps(table, printed, raw.method)
+    samples, paths = (abs(_gains(data, printed, raw.method)) for data in (raw, table))
     nearer = int((samples < paths).sum())
     return {"samples": nearer, "paths": samples.size - nearer}
 
@@ -77,15 +79,14 @@ def which_reading(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> st
     """State which input of the baselines, samples or estimated paths, gives numbers nearer to the paper's."""
     nearer = nearer_readings(table, raw, printed)
     total = sum(nearer.values())
-    samples, paths = (100 * float(_gaps(data, printed, raw.method).max()) for data in (raw, table))
+    samples, paths = (100 * float(abs(_gains(data, printed, raw.method)).max()) for data in (raw, table))
     text = (
         f"Of the {total} values of R that the paper prints for its baselines, {nearer['samples']} are nearer to ours "
         f"with samples and {nearer['paths']} to ours with estimated paths. With samples R differs from the paper's by "
         f"at most {samples:.1f} points, with estimated paths by at most {paths:.1f}. "
     )
     if nearer["samples"] == total:
-        key = {"method": raw.method.values, "evaluation": printed.evaluation.values}
-        better = int((printed.ratio.sel(key) > raw.ratio.sel(key)).sum())
+        better = int((_gains(raw, printed, raw.method) < 0).sum())
         rest = (
             f" But {better} of them are better than ours with samples, so something else differs, too."
             if better
@@ -97,15 +98,46 @@ def which_reading(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> st
     return text + "So the numbers alone do not tell which of the two the paper's baselines saw."
 
 
-def _gaps(data: xr.Dataset, printed: xr.Dataset, methods: xr.DataArray) -> xr.DataArray:
-    """Distance of R from the paper's, (evaluation, method)."""
+def _gains(data: xr.Dataset, printed: xr.Dataset, methods: xr.DataArray) -> xr.DataArray:
+    """R less the paper's, (evaluation, method)."""
     key = {"method": methods.values, "evaluation": printed.evaluation.values}
-    gaps: xr.DataArray = abs(data.ratio.sel(key) - printed.ratio.sel(key))
-    return gaps
+    gains: xr.DataArray = data.ratio.sel(key) - printed.ratio.sel(key)
+    return gains
 
 
-def _percent(row: xr.Dataset) -> str:
-    return number_with_interval([100 * float(row[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f")
+def percent(row: xr.Dataset, name: str = "ratio", form: str = ".1f") -> str:
+    """Format a variable of a Dataset and its interval in per cent."""
+    return number_with_interval([100 * float(row[f"{name}{end}"]) for end in ("", "_low", "_high")], form)
+
+
+def trainings_frame(seeds: xr.Dataset, table: xr.Dataset) -> pd.DataFrame:
+    """Number of trainings of each method, and the lowest and highest R [%] among them, by evaluation.
+
+    Args:
+        seeds: losses of all trainings, from :class:`locus.experiment.seeds.Seeds`.
+        table: results of the run, from :class:`locus.experiment.table.Table`, in which their means are.
+    """
+    ratio = 100 * (1 + seeds.log_posterior.mean("group") / np.log(table.num_candidates))
+    columns: dict[str, list[Any]] = {"trainings": []}
+    methods = list(dict.fromkeys(seeds.method.values))
+    for method in methods:
+        own = ratio.isel(network=seeds.method.values == method)
+        columns["trainings"].append(own.sizes["network"])
+        for name in seeds.evaluation.values:
+            one = own.sel(evaluation=name)
+            columns.setdefault(f"R [%] on {EVALUATION_TITLES[name]}", []).append(
+                f"{float(one.min()):.1f} to {float(one.max()):.1f}"
+            )
+    return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in methods], name="method"))
+
+
+def intervals_hold(table: xr.Dataset) -> str:
+    """Say what the intervals of the table cover: rooms, and trainings where there are several."""
+    counts = {str(name): int(table.num_trainings.sel({"method": name})) for name in weight_files.METHODS}
+    if max(counts.values()) == 1:
+        return "rooms; each network was trained once, so they leave out the seed of its training"
+    ours, others = counts["locus_dt"], max(counts[name] for name in weight_files.METHODS[1:])
+    return f"rooms and seeds of the training ({ours} trainings of LOCUS-DT, {others} of each baseline)"
 
 
 def paired_losses(rows: xr.Dataset, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
@@ -193,10 +225,7 @@ def calibration_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
         if part.sizes["snapshot"]:
             shares = {mass: metrics.covered(part, mass, np.random.default_rng(0)).isel(method=0) for mass in (0.5, 0.9)}
             lines[name] = {"snapshots": str(part.sizes["snapshot"])} | {
-                f"in the {100 * mass:.0f} % set [%]": number_with_interval(
-                    [100 * float(share[f"covered{end}"]) for end in ("", "_low", "_high")], ".1f"
-                )
-                for mass, share in shares.items()
+                f"in the {100 * mass:.0f} % set [%]": percent(share, "covered") for mass, share in shares.items()
             }
     return pd.DataFrame(lines).T
 
@@ -230,9 +259,7 @@ def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
         cells = []
         for name in order:
             one = table.sel({"method": method, "evaluation": name})
-            cells.append(
-                number_with_interval([100 * float(one[f"ratio{end}"]) for end in ("", "_low", "_high")], ".1f")
-            )
+            cells.append(percent(one))
             known = method in printed.method
             cells.append(
                 f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': name})):.1f}" if known else ""

@@ -9,9 +9,10 @@ from locus.experiment.moved import MovedTransmitters
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run
+from locus.experiment.seeds import Seeds
 from locus.experiment.table import Table
 from locus.experiment.unknown_phases import UnknownPhases
-from locus.experiment.weights import Weights
+from locus.experiment.weights import Weights, further_weights
 from locus.experiment.witness import Witness
 from locus.experiment.wrong_twin import Robustness
 from locus.score import weight_files
@@ -22,4 +23,6 @@ def kept(run: Run) -> list[Artifact]:
     weights = [Weights(run, method) for method in weight_files.METHODS]
     rows = [Rows(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
     later = [OtherTwin(run), IqBaselines(run), UnknownPhases(run), MovedTransmitters(run), Floors(run), Robustness(run)]
-    return [*weights, Weights(run, "locus_dt", robust=True), *rows, Table(run), *later, Witness(run)]
+    again = further_weights(run)
+    seeds = [*again.values(), Seeds(run)] if again else []
+    return [*weights, Weights(run, "locus_dt", robust=True), *rows, *seeds, Table(run), *later, Witness(run)]

@@ -24,7 +24,7 @@ from locus.experiment.case import Case, OffList
 from locus.experiment.libraries import estimate_seconds, trace_seconds
 from locus.experiment.over_groups import over_groups
 from locus.experiment.run import Run, fingerprint, versions
-from locus.experiment.weights import Weights
+from locus.experiment.weights import Weights, further_weights
 from locus.judge import metrics
 from locus.receiver import estimator
 from locus.score import limits, weight_files
@@ -87,14 +87,15 @@ class Rows(Artifact):
     run: Run
     split: str
     chosen: tuple[str, ...] = ()
-    """Names from :func:`methods_of` to evaluate; all if empty."""
+    """Names from :func:`methods_of`, or of further trainings, like ``locus_dt.seed1``; all of the former if empty."""
 
     def __post_init__(self) -> None:
         if self.split not in EVALUATIONS.values():
             raise ValueError(f"Expected 'split' in {sorted(set(EVALUATIONS.values()))}, got {self.split!r}")
-        unknown = [name for name in self.chosen if name not in methods_of(self.split)]
+        known = [*methods_of(self.split), *further_weights(self.run)]
+        unknown = [name for name in self.chosen if name not in known]
         if unknown:
-            raise ValueError(f"Expected methods in {list(methods_of(self.split))}, got {unknown}")
+            raise ValueError(f"Expected methods in {known}, got {unknown}")
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -108,14 +109,19 @@ class Rows(Artifact):
 
     @property
     def name(self) -> str:
-        """Path relative to the run's folder: the split, followed by the chosen methods if not all."""
-        return f"results/{'.'.join([self.split, *self.chosen])}"
+        """Path relative to the run's folder: the split, followed by what was chosen if not all methods."""
+        seeds = self.chosen and self.chosen == tuple(further_weights(self.run))
+        return f"results/{'.'.join([self.split, *(['seeds'] if seeds else self.chosen)])}"
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
         """Weights of the methods."""
-        names = dict.fromkeys(name.partition(".")[0] for name in self.methods if name not in RECEIVERS)
-        return tuple(Weights(self.run, name) for name in names)
+        weights = [self._weights(name) for name in self.methods if name not in RECEIVERS]
+        return tuple({one.name: one for one in weights}.values())
+
+    def _weights(self, method: str) -> Weights:
+        """Weights of a method, whose name may be followed by an encoding or a seed."""
+        return further_weights(self.run).get(method) or Weights(self.run, method.partition(".")[0])
 
     @property
     def files(self) -> list[Path]:
@@ -138,7 +144,7 @@ class Rows(Artifact):
         scorer = (
             {"limits": limits.RECIPE}
             if method in RECEIVERS
-            else {"weights": Weights(self.run, method.partition(".")[0]).hash(), "method": method}
+            else {"weights": self._weights(method).hash(), "method": method}
         )
         estimates = ingredients.of_estimates(self.run.config, self.split)
         return {"estimates": estimates, **scorer, "recipes": {"metrics": metrics.RECIPE}}

@@ -17,7 +17,7 @@ from locus.experiment.run import Run, open_run, versions
 from locus.score import densities, features, method, train, weight_files
 from locus.score.method import Method, MethodOptions
 from locus.score.weight_files import check_method, load_method
-from locus.settings.checks import plain
+from locus.settings.checks import check_range, plain
 from locus.settings.checksums import intact
 from locus.settings.device import device
 
@@ -35,21 +35,30 @@ class Weights(Artifact):
     method: str
     robust: bool = False
     """Whether it is trained with twins that have errors; only for LOCUS-DT."""
+    seed: int = 0
+    """0 for the training whose weights are used; others repeat it, to see how much depends on chance."""
 
     def __post_init__(self) -> None:
         weight_files.check_method(self.method)
-        if self.robust and self.method != "locus_dt":
-            raise ValueError(f"Expected 'robust' only with method 'locus_dt', got {self.method!r}")
+        check_range("seed", self.seed, 0)
+        if self.robust and (self.method != "locus_dt" or self.seed):
+            raise ValueError(f"Expected 'robust' only with method 'locus_dt' and seed 0, got {self.method!r}")
 
     @property
     def name(self) -> str:
         """Path relative to the run's folder, without suffix."""
-        return f"models/{self.method}{'.robust' if self.robust else ''}"
+        return f"models/{self.stem}"
+
+    @property
+    def stem(self) -> str:
+        """Name of the file, without suffix."""
+        return self.method + (".robust" if self.robust else "") + (f".seed{self.seed}" if self.seed else "")
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """Candidate library and observations of the training rooms."""
-        return (self.library, Observations(self.run, "train"))
+        """Candidate library and observations of the training rooms; for further seeds, also the first weights."""
+        first = (Weights(self.run, self.method),) if self.seed else ()
+        return (self.library, Observations(self.run, "train"), *first)
 
     @property
     def path(self) -> Path:
@@ -58,12 +67,13 @@ class Weights(Artifact):
 
     def path_of(self, encoding: str | None) -> Path:
         """File of the weights of one encoding; of the method itself if None."""
-        parts = [self.method, *(["robust"] if self.robust else []), *([encoding] if encoding else [])]
-        return self.run.models / f"{'.'.join(parts)}.safetensors"
+        return self.run.models / f"{'.'.join([self.stem, *([encoding] if encoding else [])])}.safetensors"
 
     @property
     def encodings(self) -> tuple[str, ...]:
-        """Encodings to train; the method uses the one with the lowest validation loss."""
+        """Encodings to train; the method uses the one with the lowest validation loss, and so do further seeds."""
+        if self.seed:
+            return (weight_files.read_tensors(Weights(self.run, self.method).path)[1]["options"]["encoding"],)
         return weight_files.encodings(self.method)
 
     def recipe(self) -> dict[str, Any]:
@@ -72,7 +82,9 @@ class Weights(Artifact):
         numbers = {"features": features.RECIPE, "score": method.RECIPE, "train": train.RECIPE}
         if self.method != "locus_dt":
             numbers["densities"] = densities.RECIPE
-        wrong = {"wrong_twin": self.library.recipe()} if self.robust else {}
+        special: dict[str, Any] = {"seed": self.seed} if self.seed else {}
+        if self.robust:
+            special["wrong_twin"] = self.library.recipe()
         return {
             "method": self.method,
             "estimates": ingredients.of_estimates(config, "train"),
@@ -81,7 +93,7 @@ class Weights(Artifact):
             "training": {name: getattr(config.training, name) for name in SCHEDULE},
             "learning_rate": self._learning_rate,
             "recipes": numbers,
-            **wrong,
+            **special,
         }
 
     @property
@@ -96,8 +108,8 @@ class Weights(Artifact):
     @property
     def files(self) -> list[Path]:
         """File of the method, and one per encoding if there are several."""
-        apart = self.encodings if len(self.encodings) > 1 else ()
-        return [self.path, *(self.path_of(encoding) for encoding in apart)]
+        apart = () if self.seed else weight_files.encodings(self.method)
+        return [self.path, *(self.path_of(encoding) for encoding in apart if len(apart) > 1)]
 
     def _trained(self, path: Path) -> dict[str, Any] | None:
         """Header of a weights file; None if the file is missing, damaged or stale."""
@@ -109,7 +121,8 @@ class Weights(Artifact):
     def seconds(self, num_workers: int) -> float:  # noqa: ARG002 - it trains in this process
         """Estimated time [s]."""
         training = self.run.config.training
-        return training.num_layouts * training.num_epochs * _TRAIN_SECONDS * len(self.encodings)
+        num_networks = 1 if self.seed else len(self.encodings)
+        return training.num_layouts * training.num_epochs * _TRAIN_SECONDS * num_networks
 
     def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it trains in this process
         """Train on the run's observations, resuming an interrupted training."""
@@ -128,7 +141,8 @@ class Weights(Artifact):
 
     def _train(self, encoding: str) -> None:
         library, observations = self.library.open(), Observations(self.run, "train").open()
-        seed = (self.run.config.seed, weight_files.METHODS.index(self.method), self.encodings.index(encoding))
+        place = weight_files.METHODS.index(self.method), weight_files.encodings(self.method).index(encoding)
+        seed = (self.run.config.seed, *place, *([self.seed] if self.seed else []))
         method = weight_files.make_method(self.method, self._options(encoding), *_states(seed))
         examples = train.make_examples(method, library, observations)
         checkpoint = self.path.with_suffix(f".{encoding}.checkpoint"), self.hash()
@@ -145,7 +159,8 @@ class Weights(Artifact):
 
     def _title(self, encoding: str) -> str:
         apart = f", {encoding}" if len(self.encodings) > 1 else ""
-        return f"{self.method}{' with errors' if self.robust else ''}{apart}"
+        again = f", seed {self.seed}" if self.seed else ""
+        return f"{self.method}{' with errors' if self.robust else ''}{apart}{again}"
 
     @property
     def _learning_rate(self) -> float:
@@ -164,6 +179,16 @@ class Weights(Artifact):
             "versions": versions(),
             "device": torch.device(device()).type,
         }
+
+
+def further_weights(run: Run) -> dict[str, Weights]:
+    """Weights of all trainings of the methods but the first, by stem; empty if each method is trained only once."""
+    training = run.config.training
+    counts = {
+        name: training.num_seeds if name == "locus_dt" else training.num_baseline_seeds for name in weight_files.METHODS
+    }
+    found = [Weights(run, name, seed=seed) for name, count in counts.items() for seed in range(1, count)]
+    return {one.stem: one for one in found}
 
 
 def trained(run: Run) -> dict[str, Method]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,21 @@ def means(values: Floats, index: Integers, weights: Integers) -> Floats:
     sizes = np.bincount(index, minlength=weights.shape[1])[:, np.newaxis]
     with np.errstate(invalid="ignore"):  # no snapshots: NaN
         return np.where(weights @ infinite > 0, np.inf, (weights @ sums) / (weights @ sizes))
+
+
+def over_trainings(values: Floats, weights: Integers, rng: Generator) -> Floats:
+    """Mean of values (training, layout) over all trainings and the layouts of each resample, (1 + resample).
+
+    A percentile bootstrap over a handful of trainings would be too narrow. So every resample of layouts also gets a
+    draw of the error of the mean over trainings: Student's t with one degree of freedom less than trainings, times the
+    standard error. Percentiles of the sum are the interval of Behrens and Fisher, which is slightly conservative.
+    """
+    count = len(values)
+    draws: Floats = (weights @ values.mean(axis=0)) / weights.sum(axis=1)
+    if count > 1:
+        error = values.mean(axis=1).std(ddof=1) / math.sqrt(count)
+        draws[1:] += error * rng.standard_t(count - 1, size=len(draws) - 1)
+    return draws
 
 
 def quantiles(values: Floats, index: Integers, weights: Integers, shares: Floats) -> Floats:

@@ -8,6 +8,7 @@ whole layouts. ``rows`` is a Dataset with ``log_posterior`` (snapshot, method) o
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
@@ -17,8 +18,10 @@ from numpy.typing import ArrayLike
 from locus.judge.bootstrap import (
     CONFIDENCE,
     ROUNDING,
+    Floats,
     described,
     means,
+    over_trainings,
     quantiles,
     resample,
     with_interval,
@@ -109,25 +112,45 @@ def stratum(paths: xr.Dataset, threshold_db: float) -> xr.DataArray:
     return xr.DataArray(codes, dims="snapshot", attrs={"units": "1", "long_name": ", ".join(STRATA)})
 
 
-def summary(rows: xr.Dataset, num_candidates: int, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
+def summary(
+    rows: xr.Dataset,
+    num_candidates: int,
+    rng: Generator,
+    num_resamples: int = 2000,
+    trainings: xr.Dataset | None = None,
+) -> xr.Dataset:
     """Adjusted loss L of eq. (24), gain G and ratio R of eq. (25) of each method, with intervals.
 
     All methods share the same resamples; the intervals of G and R are transformed from L's. With a single layout they
     are NaN; with few layouts, percentile intervals are too narrow to rely on. A log posterior of -inf at the truth
     gives L = +inf, G = 0 and R = -inf. ``num_candidates`` is N_m of eq. (24) and N_cand of eq. (25).
 
+    Args:
+        rows: log posteriors of the truths.
+        num_candidates: number of candidates.
+        rng: draws the resamples.
+        num_resamples: number of resamples.
+        trainings: ``log_posterior`` (network, group), averaged over the snapshots of each layout, of all trainings of
+            some methods, with the coordinate ``method`` (network). Of these methods, the mean over trainings counts,
+            and intervals hold the choice of the training's seed, too (:func:`locus.judge.bootstrap.over_trainings`).
+
     Returns:
-        Dataset (method): ``loss`` [nat], ``gain``, ``ratio``, each with ``_low`` and ``_high``; ``num_snapshots`` and
-        ``num_groups``.
+        Dataset (method): ``loss`` [nat], ``gain``, ``ratio``, each with ``_low`` and ``_high``; ``num_trainings``;
+        ``num_snapshots`` and ``num_groups``.
     """
     check_range("num_candidates", num_candidates, 2)
     logs = _checked(rows)
     index, weights = resample(rows.group.values, len(logs), rng, num_resamples)
     # The constant is subtracted per snapshot, so that a uniform posterior gives exactly 0
     loss = means(-logs.values - np.log(num_candidates), index, weights)
+    num_trainings = np.ones(len(logs.method), dtype=np.int64)
+    for column, own in _by_method(trainings, logs):
+        loss[:, column] = over_trainings(-own - np.log(num_candidates), weights, rng)
+        num_trainings[column] = len(own)
     ratio = 0 - loss / np.log(num_candidates)
     return xr.Dataset(
         {
+            "num_trainings": ("method", *described(num_trainings, "1", "number of trainings")),
             **with_interval("loss", ("method",), loss, "nat", "adjusted loss"),
             **with_interval("gain", ("method",), np.exp(-loss), "1", "gain over a uniform guess"),
             **with_interval("ratio", ("method",), ratio, "1", "share of the largest possible log gain"),
@@ -136,6 +159,21 @@ def summary(rows: xr.Dataset, num_candidates: int, rng: Generator, num_resamples
         },
         coords={"method": logs.method.values},
     )
+
+
+def _by_method(trainings: xr.Dataset | None, logs: xr.DataArray) -> Iterator[tuple[int, Floats]]:
+    """Column of ``logs``, and log posteriors (training, layout), of each method in ``trainings``."""
+    if trainings is None:
+        return
+    layouts = np.unique(logs.group)
+    if not np.array_equal(trainings.group, layouts):
+        raise ValueError(
+            f"Expected 'trainings' on the {len(layouts)} layouts of 'rows', got {trainings.sizes['group']}"
+        )
+    for column, method in enumerate(logs.method.values):
+        own = trainings.log_posterior.isel(network=trainings.method.values == method)
+        if own.sizes["network"]:
+            yield column, own.transpose("network", "group").values.astype(float)
 
 
 def paired(rows: xr.Dataset, first: str, second: str, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:

@@ -303,10 +303,16 @@ class Training:
     """Weight decay of AdamW."""
     validation_share: float = 0.05
     """Fraction of the training layouts, the last ones, held out for validation."""
+    num_seeds: int = 5
+    """Number of times LOCUS-DT is trained, each time from another seed; the first is the one whose weights are used."""
+    num_baseline_seeds: int = 3
+    """The same for each baseline; further trainings are in the encoding with the lower validation loss."""
 
     def __post_init__(self) -> None:
         check_range("training.num_layouts", self.num_layouts, 2)
         for name in ("num_test_layouts", "num_snapshots", "num_negatives", "batch", "num_epochs", "patience"):
+            check_range(f"training.{name}", getattr(self, name), 1)
+        for name in ("num_seeds", "num_baseline_seeds"):
             check_range(f"training.{name}", getattr(self, name), 1)
         check_range("training.num_candidates", self.num_candidates, 2)
         for name in ("learning_rate", "baseline_learning_rate"):

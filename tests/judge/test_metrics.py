@@ -166,6 +166,30 @@ def test_bootstrap_has_the_variance_that_theory_gives(rng: np.random.Generator) 
     np.testing.assert_allclose((result.loss_high - result.loss_low).item() / 2, error, rtol=0.06)
 
 
+@pytest.mark.parametrize("of_trainings", [0.0, 0.1, 0.5])
+def test_interval_over_rooms_and_trainings_covers_the_mean_of_both(of_trainings: float) -> None:
+    """Standard deviation 1 between 100 rooms (so 0.1 of their mean), and ``of_trainings`` between 3 trainings.
+
+    At least 95 % of the intervals must hold the mean over all rooms and trainings, 0, less three standard errors of
+    that share over the experiments. Without the trainings, most of them would miss it where trainings differ most.
+    """
+    rng, num, hits, hits_without = np.random.default_rng(7), 400, 0, 0
+    for _ in range(num):
+        values = rng.normal(size=100) + of_trainings * rng.normal(size=(3, 1)) + 0.1 * rng.normal(size=(3, 100))
+        _, weights = bootstrap.resample(np.arange(100), 100, rng, 400)
+        draws = bootstrap.over_trainings(values, weights, rng)
+        np.testing.assert_allclose(draws[0], values.mean())
+        for kind, found in (("with", draws), ("without", bootstrap.means(values[:1].T, np.arange(100), weights)[:, 0])):
+            ends = bootstrap.with_interval("mean", (), found, "1", "mean")
+            inside = ends["mean_low"][1] <= 0 <= ends["mean_high"][1]
+            hits, hits_without = (hits + inside, hits_without) if kind == "with" else (hits, hits_without + inside)
+    assert hits / num >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / num)
+    if of_trainings == 0.5:
+        assert hits_without / num < 0.6
+    if of_trainings == 0.0:  # hardly wider than needed where trainings do not differ
+        assert hits / num <= 0.99
+
+
 def test_same_generator_gives_same_intervals_and_methods_share_resamples() -> None:
     logs = -np.random.default_rng(0).exponential(size=(60, 1)).repeat(2, axis=1)
     rows = table(logs, np.arange(60) // 3)
