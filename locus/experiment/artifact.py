@@ -34,8 +34,6 @@ class Artifact(ABC):
     """One output of a run: one or more files with one recipe."""
 
     run: Run
-    is_store: ClassVar[bool] = False
-    """Whether it is a large intermediate store, needed only to make other artifacts."""
 
     @property
     @abstractmethod
@@ -63,6 +61,11 @@ class Artifact(ABC):
     @abstractmethod
     def fresh(self) -> bool:
         """Whether it exists, is undamaged, and matches the current recipe."""
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it is large and intermediate: needed only to make other artifacts, and absent when they are fresh."""
+        return False
 
     @property
     def max_bytes(self) -> int:

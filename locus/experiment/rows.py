@@ -114,6 +114,11 @@ class Rows(Artifact):
         return f"results/{'.'.join([self.split, *(['seeds'] if seeds else self.chosen)])}"
 
     @property
+    def is_store(self) -> bool:
+        """Rows of further trainings are removed once they are averaged."""
+        return any(name in further_weights(self.run) for name in self.chosen)
+
+    @property
     def needs(self) -> tuple[Artifact, ...]:
         """Weights of the methods."""
         weights = [self._weights(name) for name in self.methods if name not in RECEIVERS]

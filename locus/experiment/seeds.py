@@ -17,6 +17,8 @@ from locus.experiment.weights import further_weights
 JUDGED = ("grid", "random", "grid_offlist")
 """Evaluations of every training."""
 
+_SPLITS = tuple(dict.fromkeys(EVALUATIONS[name] for name in JUDGED))
+
 
 class Seeds(Result):
     """``results/seeds.nc`` of a run: all trainings of the methods that are trained more than once.
@@ -31,19 +33,22 @@ class Seeds(Result):
     @property
     def needs(self) -> tuple[Artifact, ...]:
         """Rows of every training."""
-        return tuple(rows for pair in self._rows.values() for rows in pair)
+        return tuple(rows for split in _SPLITS for rows in (Rows(self.run, split), self._further(split)))
 
-    @property
-    def _rows(self) -> dict[str, tuple[Rows, Rows]]:
-        """Rows of the first and of the further trainings, by split."""
-        further = further_weights(self.run)
-        first = tuple(dict.fromkeys(one.method for one in further.values()))
-        names = dict.fromkeys(EVALUATIONS[name] for name in JUDGED)
-        return {split: (Rows(self.run, split, first), Rows(self.run, split, tuple(further))) for split in names}
+    def _first(self, split: str) -> Rows:
+        """Rows of the first training of the methods that have further ones."""
+        names = dict.fromkeys(one.method for one in further_weights(self.run).values())
+        return Rows(self.run, split, tuple(names))
+
+    def _further(self, split: str) -> Rows:
+        return Rows(self.run, split, tuple(further_weights(self.run)))
 
     def recipe(self) -> dict[str, Any]:
         """Everything that the file depends on."""
-        return {"rows": {need.name: need.hash() for need in self.needs}}
+        return {
+            kind: {split: rows(split).hash() for split in _SPLITS}
+            for kind, rows in (("first", self._first), ("further", self._further))
+        }
 
     def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - no workers needed
         """Average the rows over layouts, then remove those of the further trainings: they are large."""
@@ -59,13 +64,13 @@ class Seeds(Result):
         )
         about = {"units": "nat", "long_name": "log posterior of the true candidate, averaged over the layout"}
         self.save(data.assign_attrs(about).to_dataset(name="log_posterior"))
-        for _, again in self._rows.values():
-            for path in again.files:
+        for split in _SPLITS:
+            for path in self._further(split).files:
                 path.unlink()
 
     def _means(self) -> Iterator[xr.DataArray]:
         """Mean log posterior (network, group) of every evaluation in turn."""
         for name in JUDGED:
-            both = [rows.open(name).log_posterior for rows in self._rows[EVALUATIONS[name]]]
+            both = [rows(EVALUATIONS[name]).open(name).log_posterior for rows in (self._first, self._further)]
             joined = xr.concat(both, "method", join="exact", coords="minimal", compat="override")
             yield joined.groupby("group").mean().transpose("method", "group").rename(method="network")

@@ -44,7 +44,6 @@ class Store(Artifact):
     run: Run
     split: str
 
-    is_store: ClassVar[bool] = True
     folder: ClassVar[str]
     """Subfolder of the run."""
     command: ClassVar[str]
@@ -56,6 +55,11 @@ class Store(Artifact):
 
     def __post_init__(self) -> None:
         splits.check_split(self.split)
+
+    @property
+    def is_store(self) -> bool:
+        """Always: a store is needed only to make weights and results."""
+        return True
 
     @abstractmethod
     def sizes(self) -> dict[str, int]:

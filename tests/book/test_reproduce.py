@@ -67,6 +67,8 @@ KEPT = [
     "results/test",
     "results/eval_random",
     "results/eval_grid",
+    "models/locus_dt.seed1",
+    "results/seeds",
     "results/table",
     "results/other_twin",
     "results/raw_iq",
@@ -76,12 +78,19 @@ KEPT = [
     "results/robustness",
     "results/witness",
 ]
-EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candidates/train", *KEPT[4:]]
+SEEDS = ["results/eval_grid.seeds", "results/eval_random.seeds"]
+EVERYTHING = [
+    *("candidates/train", "observations/train"),
+    *(*KEPT[:4], "wrong_candidates/train", *KEPT[4:9], *SEEDS, *KEPT[9:]),
+]
+ROWS = ["results/eval_random", "results/eval_grid"]
+AVERAGED = [*SEEDS, "results/seeds"]
+SUMMARISED = ["results/table", "results/other_twin", "results/raw_iq", "results/phase_free"]
 ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
-LATER = ("results/other_twin", "results/phase_free", "results/moved")
-NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", *LATER)]
+LATER = ("results/seeds", "results/other_twin", "results/phase_free", "results/moved")
+NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "models/locus_dt.seed1", *LATER)]
 """Steps that depend on the baselines."""
-NO_SAMPLES = [name for name in KEPT if name != "results/raw_iq"]
+NO_SAMPLES = [*KEPT[:9], *SEEDS, *(name for name in KEPT[9:] if name != "results/raw_iq")]
 """Steps that depend on estimated paths."""
 LISTED = len(KEPT) + 2  # with two chapters
 ALL = len(EVERYTHING) + 2
@@ -135,7 +144,7 @@ def test_a_finished_run_is_fresh_throughout_and_writes_nothing(copy: Path, capsy
     reproduce.reproduce(run())
     printed = capsys.readouterr().out
     assert printed.count(": fresh") == len(KEPT) + 2
-    assert printed.count(": not needed") == 3
+    assert printed.count(": not needed") == 3 + len(SEEDS)
     assert {path: path.stat().st_mtime_ns for path in (copy / "data").rglob("*") if path.is_file()} == before
 
 
@@ -151,6 +160,9 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "evaluating test",
         "evaluating eval_random",
         "evaluating eval_grid",
+        "training locus_dt, seed 1",
+        "evaluating eval_grid.seeds",
+        "evaluating eval_random.seeds",
         "drawing snapshots of train",
         *(f"training {name} on raw IQ" for name in weight_files.METHODS[1:]),
         "evaluating raw IQ on eval_random",
@@ -264,7 +276,7 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     assert due(run(training__baseline_learning_rate=1e-3)) == NO_TWIN
     assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *NO_SAMPLES, "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == [*KEPT[6:13], "results/robustness"]
+    assert due(run(evaluation__num_layouts=6)) == [*ROWS, *AVERAGED, *SUMMARISED, "results/moved", "results/robustness"]
     assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", *ROBUST]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
@@ -273,12 +285,12 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("judge.metrics", [*KEPT[5:12], "results/floors", "results/robustness"]),
+        ("judge.metrics", ["results/test", *ROWS, *AVERAGED, *SUMMARISED, "results/floors", "results/robustness"]),
         ("room.errors", ["wrong_candidates/train", *ROBUST]),
         ("score.densities", NO_TWIN),
         ("score.raw_iq", ["results/raw_iq"]),
         ("score.method", [*KEPT, "notebooks/02_score"]),
-        ("score.limits", [*KEPT[6:9], "results/phase_free", "results/moved"]),
+        ("score.limits", [*ROWS, "results/table", "results/phase_free", "results/moved"]),
         ("score.phase_free", ["results/phase_free"]),
         ("receiver.observation", ["observations/train", *KEPT, "notebooks/02_score"]),
         ("room.layout", [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]),
