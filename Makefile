@@ -6,6 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 TYPESCRIPT := 5.9.3
 TSC := .venv/node_modules/typescript/bin/tsc
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 TYPED := .venv/.typescript-$(TYPESCRIPT)
 
 # As root on Debian or Ubuntu: install missing packages; otherwise: say how.
@@ -63,7 +64,7 @@ lab: setup ## open the chapters in JupyterLab
 # Two processes more than cores, as tests often wait for a browser, a kernel or a killed process. Each has one thread, as
 # threads of several would wait for each other. They take whole files, in the order of tests/conftest.py.
 test: lint setup chromium ## everything that CI runs
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
+	$(ONE_THREAD) $(BIN)/pytest -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
 
 lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the layers, and types of the JavaScript
 	$(BIN)/ruff format --check .
@@ -76,7 +77,7 @@ test-book: setup chromium ## build the book at smoke size and test it in a real 
 	$(BIN)/pytest tests/browser
 
 test-portable: setup ## run the numeric tests as on other processors; PERSONALITY=drjit-4 selects one
-	$(BIN)/python tests/portable.py $(PERSONALITY)
+	$(ONE_THREAD) $(BIN)/python tests/portable.py $(PERSONALITY)
 
 check-twin: setup ## compare Sionna with the exact twin on 50 layouts x 500 candidates
 	$(BIN)/pytest tests/experiment/test_twin_agreement.py --layouts 50 -s -q
