@@ -12,7 +12,7 @@ import pytest
 import locus
 from locus.book import chapters, reproduce
 from locus.book.paper import printed
-from locus.book.tables import headline
+from locus.book.tables import headline, intervals_hold
 from locus.experiment import artifact, netcdf, witness
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import repository
@@ -106,4 +106,6 @@ def test_to_know_more_of_the_paths_is_never_worse(paper: locus.Run) -> None:
 
 def test_the_readme_shows_its_table(paper: locus.Run) -> None:
     readme = (repository() / "README.md").read_text(encoding="utf-8")
-    assert f"<!-- table -->\n{headline(Table(paper).open(), printed())}\n" in readme
+    table = Table(paper).open()
+    assert f"<!-- table -->\n{headline(table, printed())}\n" in readme
+    assert f"with 95 % intervals over {intervals_hold(table)}." in readme
