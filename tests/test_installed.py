@@ -39,6 +39,7 @@ LACKS = {
     "evaluate": DATA,
     "sweep --over seed=0,1": DATA,
     "sensitivity": DATA,
+    "solver": DATA,
 }
 """Error messages of commands that need more than is installed."""
 

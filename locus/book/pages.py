@@ -87,11 +87,13 @@ def readings() -> dict[str, Any]:
         **reading_page.differences(_paper("table"), printed(), encodings, IqBaselines(run).summary()),
         "off_list_floored": _off_list_ratio(run),
         "negatives": reading_page.negatives(measured["negatives"]),
+        "solver": reading_page.solver_values(_paper("solver")),
         "missing_percent": float(twins["straightforward_missing"]),
         "missing_layouts": int(twins["check_layouts"]),
         "sizes": load_config(sensitivity.PROFILE),
         "paper_layouts": load_config("paper").training.num_layouts,
         "room": load_config("paper").room,
+        "sionna_rays": load_config("paper").twin.num_rays,
     }
 
 

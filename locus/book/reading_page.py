@@ -10,7 +10,9 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from locus.book.tables import percent, which_reading
+from locus.experiment import solver
 from locus.experiment.sensitivity import Reading, readings
+from locus.experiment.solver import Call
 from locus.experiment.table import SCORER_TITLES
 
 
@@ -63,6 +65,42 @@ def _lowest(data: xr.Dataset) -> dict[str, str]:
     ]
     reading, row = min(left_open, key=lambda pair: float(pair[1]["change"].split()[0]))
     return {"title": reading.title, **row}
+
+
+def solver_values(data: xr.Dataset) -> dict[str, Any]:
+    """Values for the template: completeness and time of each call of Sionna's solver, and of our twin.
+
+    ``missing`` returns the share of missing paths [%] of a call, as text.
+    """
+    found, count = solver.summary(data), int(data.attrs["num_candidates"])
+
+    def row(name: str) -> dict[str, str]:
+        one = found.sel(call=name)
+        return {
+            "missing": percent(one, "missing_share", ".2f") if int(one.missing) else "0",
+            "extra": str(int(one.extra)),
+            "at_corner": str(int(one.at_corner)),
+            "seconds": _two_digits(count * float(one.seconds)),
+            "slowdown": _two_digits(float(one.slowdown)),
+        }
+
+    def missing(num_rays: int, num_receivers: int, *, deterministic: bool = False) -> str:
+        share = found.missing_share.sel(call=Call(num_rays, num_receivers, deterministic).name)
+        return f"{100 * float(share):.2f}"
+
+    return {
+        "calls": [(call, row(call.name)) for call in solver.CALLS],
+        "ours": row(solver.OURS),
+        "missing": missing,
+        "num_rooms": data.sizes["room"],
+        "num_paths": int(found.num_paths),
+        "num_candidates": count,
+        "gibibytes": solver.BYTES_PER_HASH * data.attrs["max_depth"] * 1_000_000 * count / 2**30,
+    }
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
 def negatives(measured: dict[str, Any]) -> dict[str, Any]:

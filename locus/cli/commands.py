@@ -101,6 +101,19 @@ def sensitivity(options: argparse.Namespace) -> int:
     return 0
 
 
+def solver(_: argparse.Namespace) -> int:
+    """Count the paths that Sionna's own solver misses."""
+    from locus.experiment.solver import SolverCheck
+
+    check = SolverCheck(locus.open_run("paper"))
+    if check.fresh():
+        print(f"{check.path.name} of run paper: fresh")
+        return 0
+    check.make()
+    print("Written to", check.path)
+    return 0
+
+
 def train(options: argparse.Namespace) -> int:
     """Train methods of a run."""
     from locus.experiment.weights import Weights
@@ -213,6 +226,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "reproduce": reproduce,
     "sweep": sweep,
     "sensitivity": sensitivity,
+    "solver": solver,
     "runs": runs,
     "settings": settings,
     "build": build,

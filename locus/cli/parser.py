@@ -51,6 +51,10 @@ def make_parser() -> argparse.ArgumentParser:
     )
     _add_workers(sensitivity)
 
+    commands.add_parser(
+        "solver", help="count the paths that Sionna's own solver misses, and time it: about half an hour, 8 GiB"
+    )
+
     runs = commands.add_parser("runs", help="list all runs: profile, size, changed settings, steps that are up to date")
     runs.add_argument("--remove", metavar="NAME", help="delete this run and all of its files")
 

@@ -13,10 +13,11 @@ import locus
 from locus.book import chapters, reproduce
 from locus.book.paper import printed
 from locus.book.tables import headline, intervals_hold
-from locus.experiment import artifact, netcdf, witness
+from locus.experiment import artifact, netcdf, solver, witness
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import repository
 from locus.experiment.sensitivity import Sensitivity
+from locus.experiment.solver import Call, SolverCheck
 from locus.experiment.table import Table
 from locus.experiment.unknown_phases import UnknownPhases, standard_error
 from locus.score import weight_files
@@ -66,6 +67,24 @@ def test_the_witness_is_what_this_code_computes(paper: locus.Run) -> None:
 
 def test_how_much_readings_matter_is_what_this_code_would_measure(paper: locus.Run) -> None:
     assert Sensitivity(paper).fresh()
+
+
+def test_the_solver_misses_paths_as_the_page_says(paper: locus.Run) -> None:
+    """Fewer with fewer receivers per call, hardly fewer with more rays, and as many if it is deterministic."""
+    check = SolverCheck(paper)
+    assert check.fresh()
+    found = solver.summary(check.open())
+
+    def of(call: Call, end: str = "") -> float:
+        return float(found[f"missing_share{end}"].sel(call=call.name))
+
+    usual = Call(1_000_000, 500)
+    assert of(usual, "_low") > of(Call(1_000_000, 50), "_high") >= of(Call(1_000_000, 5))
+    assert of(Call(10_000_000, 500)) > of(usual) / 2
+    plain, repeated = Call(100_000, 500), Call(100_000, 500, deterministic=True)
+    assert of(plain, "_low") <= of(repeated) <= of(plain, "_high")
+    assert float(found.missing_share.sel(call=solver.OURS)) <= 0.001
+    assert int(found.extra.sel(call=solver.OURS)) == 0
 
 
 def test_it_is_small() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import locus
 from locus.book import reading_page
@@ -22,27 +24,42 @@ TINY = (
 def test_the_first_value_of_every_reading_is_the_one_chosen_in_the_paper_profile() -> None:
     config = locus.load_config("paper").to_dict()
     for reading in readings():
-        if reading.setting and reading.name != "layouts":
-            section, _, name = reading.setting.partition(".")
-            assert config[section][name] == next(iter(reading.values.values())), reading.name
+        if reading.name != "layouts":
+            for setting, value in reading.changes(next(iter(reading.values))).items():
+                section, _, name = setting.partition(".")
+                assert config[section][name] == value, reading.name
     (by_evaluation,) = [reading for reading in readings() if reading.setting is None]
     assert set(by_evaluation.values.values()) <= EVALUATIONS.keys()
     assert locus.load_config("paper").training.num_layouts == 8000
     assert locus.load_config("sensitivity").training.num_layouts == 600
 
 
-def test_variants_differ_from_the_chosen_reading_in_one_setting() -> None:
-    chosen, *others = [one.runs()[0].config.to_dict() for one in variants()]
-    for other in others:
-        changed = [
-            (section, name)
-            for section, fields in chosen.items()
+def test_variants_differ_from_the_chosen_reading_only_in_the_settings_of_their_own_reading() -> None:
+    settings = {reading.name: set(reading.settings) for reading in readings()}
+    chosen, *others = [(one.reading, one.runs()[0].config.to_dict()) for one in variants()]
+    for reading, other in others:
+        changed = {
+            f"{section}.{name}"
+            for section, fields in chosen[1].items()
             if isinstance(fields, dict)
             for name in fields
             if fields[name] != other[section][name]
-        ]
-        assert len(changed) == 1
+        }
+        assert changed == settings[reading]
     assert len({run.name for one in variants() for run in one.runs()}) == 3 * len(variants())
+
+
+@pytest.mark.parametrize(("label", "scale"), [("half as large", 0.5), ("1.3 times as large", 1.3)])
+def test_obstacles_of_another_size_are_scaled_in_every_side_and_fit_into_a_room(label: str, scale: float) -> None:
+    (reading,) = [one for one in readings() if one.name == "obstacles"]
+    own, other = (
+        locus.load_config("paper", reading.changes(name)).room for name in (next(iter(reading.values)), label)
+    )
+    for name in ("rectangle_side", "bent_side", "arm_thickness"):
+        np.testing.assert_allclose(getattr(other, name), np.multiply(getattr(own, name), scale))
+    for seed in range(5):
+        layout = locus.Layout.random(np.random.default_rng(seed), other)
+        assert len(layout.grid(other.grid_points)) >= other.min_feasible
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +118,50 @@ def test_what_is_fresh_is_not_made_again(small: Path, monkeypatch: pytest.Monkey
     before = {path: path.stat().st_mtime_ns for path in small.glob("smoke-*/**/*") if path.is_file()}
     Sensitivity(locus.open_run("smoke")).make()
     assert {path: path.stat().st_mtime_ns for path in small.glob("smoke-*/**/*") if path.is_file()} == before
+
+
+@pytest.fixture
+def copy(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sensitivity:
+    """A file of two variants, and the runs it was made from, free to be changed."""
+    folder = shutil.copytree(small, tmp_path / "copy")
+    _enter(monkeypatch, folder)
+    return Sensitivity(locus.open_run("smoke"))
+
+
+def test_a_new_variant_is_added_and_the_others_are_kept_bit_for_bit(
+    copy: Sensitivity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new variant has the settings of an old one, so its row is known. The old row is marked to recognise it."""
+    before, (chosen, old) = copy.open(), sensitivity.variants()
+    marked = before.assign(loss=before.loss + (before.variant == old.name).astype("float32"))
+    copy.save(marked)
+    added = Variant(old.reading, "added", old.changes)
+    monkeypatch.setattr(sensitivity, "variants", lambda: [chosen, added, old])
+    assert not copy.fresh()
+    copy.make()
+    assert copy.fresh()
+    after = copy.open()
+    assert list(after.variant.values) == [chosen.name, added.name, old.name, "list: off the list"]
+    xr.testing.assert_identical(after.sel(variant=marked.variant).drop_attrs(), marked.drop_attrs())
+    row, known = (data.sel(variant=one.name, drop=True) for data, one in ((after, added), (before, old)))
+    xr.testing.assert_identical(row.drop_attrs(), known.drop_attrs())
+
+
+def test_a_file_is_kept_only_if_all_that_it_holds_is_up_to_date(
+    copy: Sensitivity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert copy.kept() is not None
+    with monkeypatch.context() as other:
+        other.setattr(sensitivity, "SEEDS", (0, 2))
+        assert copy.kept() is None
+    copy.path.write_bytes(copy.path.read_bytes()[:-1])
+    assert copy.kept() is None
+
+
+def test_a_chosen_reading_with_another_loss_than_the_stored_one_is_told(copy: Sensitivity) -> None:
+    data = copy.open()
+    with pytest.warns(UserWarning, match=r"Expected a loss of .* nat of the chosen reading, as stored, got "):
+        sensitivity.compare_readings(data.assign(loss=data.loss + 0.01))
 
 
 def test_the_page_names_the_open_reading_that_lowers_r_most() -> None:

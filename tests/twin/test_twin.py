@@ -167,9 +167,10 @@ def test_only_the_strongest_are_kept(twin: Twin, square: Layout) -> None:
     xr.testing.assert_identical(few, twin.trace(square, POSE, candidates).isel(path=slice(5)))
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("depth", [0, 1, 2, 5])
 def test_depth_limits_the_number_of_bounces(twin: Twin, square: Layout, depth: int) -> None:
-    data = locus.make_twin(twin.name, options=TwinOptions(max_depth=depth)).trace(square, POSE, [[7.0, 6.0]])
+    options = TwinOptions(max_depth=depth, max_paths=64)
+    data = locus.make_twin(twin.name, options=options).trace(square, POSE, [[7.0, 6.0]])
     # An empty rectangle has 4 n images of order n (lattice of mirrored rooms).
     assert int(data.valid.sum()) == 1 + sum(4 * n for n in range(1, depth + 1))
     assert int(data.order.max()) == depth
