@@ -62,8 +62,11 @@ lab: setup ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
 # Two processes more than cores, as tests often wait for a browser, a kernel or a killed process. Each has one thread, as
-# threads of several would wait for each other. They take whole files, in the order of tests/conftest.py.
-test: lint setup chromium ## everything that CI runs
+# threads of several would wait for each other. They take whole files, in the order of tests/conftest.py. Kernels are compiled
+# once, beside the lint, which leaves a core free; otherwise each of the processes would compile all of them.
+test: setup chromium $(TYPED) ## everything that CI runs
+	@$(ONE_THREAD) TQDM_DISABLE=1 $(BIN)/python tests/warm.py >/dev/null & compiling=$$!; \
+	  $(MAKE) --no-print-directory lint || { kill $$compiling; exit 1; }; wait $$compiling
 	$(ONE_THREAD) $(BIN)/pytest -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
 
 lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the layers, and types of the JavaScript
