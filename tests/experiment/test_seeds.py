@@ -40,7 +40,7 @@ def test_means_are_those_of_the_rows(run: locus.Run) -> None:
     seeds = Seeds(run).open()
     assert list(zip(seeds.method.values, seeds.seed.values, strict=True)) == [("locus_dt", 0), ("locus_dt", 1)]
     for name in JUDGED:
-        rows = Rows(run, EVALUATIONS[name]).open(name).sel(method="locus_dt")
+        rows = Rows(run, EVALUATIONS[name]).open(name).sel({"method": "locus_dt"})
         wanted = [rows.log_posterior[rows.group == group].mean() for group in np.unique(rows.group)]
         np.testing.assert_allclose(seeds.log_posterior.sel(evaluation=name)[0], wanted, rtol=1e-5)
     assert not np.allclose(seeds.log_posterior[0], seeds.log_posterior[1])
