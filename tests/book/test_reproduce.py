@@ -79,10 +79,8 @@ KEPT = [
     "results/witness",
 ]
 SEEDS = ["results/eval_grid.seeds", "results/eval_random.seeds"]
-EVERYTHING = [
-    *("candidates/train", "observations/train"),
-    *(*KEPT[:4], "wrong_candidates/train", *KEPT[4:9], *SEEDS, *KEPT[9:]),
-]
+WITH_SEEDS = [*KEPT[:9], *SEEDS, *KEPT[9:]]
+EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candidates/train", *WITH_SEEDS[4:]]
 ROWS = ["results/eval_random", "results/eval_grid"]
 AVERAGED = [*SEEDS, "results/seeds"]
 SUMMARISED = ["results/table", "results/other_twin", "results/raw_iq", "results/phase_free"]
@@ -90,7 +88,7 @@ ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
 LATER = ("results/seeds", "results/other_twin", "results/phase_free", "results/moved")
 NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "models/locus_dt.seed1", *LATER)]
 """Steps that depend on the baselines."""
-NO_SAMPLES = [*KEPT[:9], *SEEDS, *(name for name in KEPT[9:] if name != "results/raw_iq")]
+NO_SAMPLES = [name for name in WITH_SEEDS if name != "results/raw_iq"]
 """Steps that depend on estimated paths."""
 LISTED = len(KEPT) + 2  # with two chapters
 ALL = len(EVERYTHING) + 2
@@ -289,10 +287,10 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
         ("room.errors", ["wrong_candidates/train", *ROBUST]),
         ("score.densities", NO_TWIN),
         ("score.raw_iq", ["results/raw_iq"]),
-        ("score.method", [*KEPT, "notebooks/02_score"]),
+        ("score.method", [*WITH_SEEDS, "notebooks/02_score"]),
         ("score.limits", [*ROWS, "results/table", "results/phase_free", "results/moved"]),
         ("score.phase_free", ["results/phase_free"]),
-        ("receiver.observation", ["observations/train", *KEPT, "notebooks/02_score"]),
+        ("receiver.observation", ["observations/train", *WITH_SEEDS, "notebooks/02_score"]),
         ("room.layout", [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]),
     ],
 )
