@@ -51,7 +51,8 @@ class Personality(NamedTuple):
 def personalities() -> dict[str, Personality]:
     """All personalities by name; which of them can run depends on this processor."""
     flags = _flags()
-    own = "" if "avx512f" in flags else "as this processor does without being told"
+    native = "as this processor does without being told"
+    own, own_wide = ("", native) if "avx512f" in flags else (native, "")
     lacks = "" if "avx512f" in flags else "this processor has no AVX-512"
     dispatched = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
     wide = [name for name in dispatched if name == "X86_V4" or name.startswith("AVX512")]
@@ -73,7 +74,8 @@ def personalities() -> dict[str, Personality]:
         "openblas-skylakex": Personality({"OPENBLAS_CORETYPE": "SkylakeX"}, lacks),
         "drjit-4": Personality(_vector_width(4)),
         "drjit-8": Personality(_vector_width(8), own),
-        "drjit-16": Personality(_vector_width(16)),
+        # With AVX-512, Embree chooses code for it by itself, and aborts if the width comes without its instructions.
+        "drjit-16": Personality(_vector_width(16), own_wide),
     }
 
 

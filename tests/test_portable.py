@@ -47,5 +47,8 @@ def test_what_cannot_run_here_is_left_out_with_a_reason(
         "openblas-skylakex: left out, this processor has no AVX-512",
         "torch-avx2: left out, as this processor does without being told",
     ]
+    monkeypatch.setattr(portable, "_flags", lambda: {"avx2", "avx512f"})
+    assert portable.main(["drjit-16"]) == 0
+    assert capsys.readouterr().out == "drjit-16: left out, as this processor does without being told\n"
     with pytest.raises(SystemExit, match=r"Expected personalities of \['plainest', .*\], got \['z80'\]"):
         portable.main(["z80"])
