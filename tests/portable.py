@@ -74,7 +74,7 @@ def personalities() -> dict[str, Personality]:
         "openblas-skylakex": Personality({"OPENBLAS_CORETYPE": "SkylakeX"}, lacks),
         "drjit-4": Personality(_vector_width(4)),
         "drjit-8": Personality(_vector_width(8), own),
-        # With AVX-512, Embree chooses code for it by itself, and aborts if the width does not come with its instructions.
+        # With AVX-512, Embree chooses code for it by itself, and aborts if the width comes without its instructions.
         "drjit-16": Personality(_vector_width(16), own_wide),
     }
 
