@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from locus.receiver.estimator import threshold
-from locus.score.path_set_cpu import LEAST_HEIGHT, MOST_SEEN, Seen, Traced, Widths
+from locus.score.path_set_cpu import LEAST_HEIGHT, MOST_SEEN
 from locus.score.tolerance import DECIBEL, Components, Constants
 from locus.settings.config import SPEED_OF_LIGHT, EstimatorOptions, Radio
 
-WEAKEST = 0.2
+WEAKEST = 0.5
 """Energy below which a traced path is ignored: it cannot be told from noise."""
 STRONGEST = 1e12
 """Largest energy: beyond it, no error depends on the noise any more."""
@@ -23,6 +24,78 @@ _LOWEST_LEVEL = 2.5  # the density of false paths holds for high energies; below
 Floats = NDArray[np.float64]
 
 
+class Traced(NamedTuple):
+    """Paths of the candidates, (candidate, path), strongest first."""
+
+    num_paths: NDArray[np.int64]
+    """(candidate): number of paths."""
+    azimuth: Floats
+    """Angle of arrival [rad]."""
+    root: Floats
+    """Square root of the energy."""
+    delay: Floats
+    """[samples]"""
+    length: Floats
+    """[m]"""
+    order: Floats
+    """Number of reflections."""
+
+
+class Seen(NamedTuple):
+    """Observed paths, (snapshot, path), strongest first."""
+
+    num_paths: NDArray[np.int64]
+    """(snapshot): number of paths."""
+    root_threshold: Floats
+    """(snapshot): root of the energy above which a path would have been reported."""
+    sine: Floats
+    """Sine of the angle of arrival."""
+    root: Floats
+    """Square root of the energy."""
+    delay: Floats
+    """[samples]"""
+    clutter: Floats
+    """(snapshot, component, path): density of untraced paths in energy, sine and delay [1/sample] at the observed."""
+    weight: Floats
+    """(snapshot, component): probability of the component and of the observed paths, if all are clutter, up to a factor
+    per snapshot."""
+    limit: Floats
+    """(snapshot, component, path): exponent from which on a term is too low, whatever the traced path."""
+    tail_limit: Floats
+    """The same for a disturbed estimate."""
+
+
+class Widths(NamedTuple):
+    """Scales of the radio and of the estimator."""
+
+    sine: float
+    """Variance of an estimated sine at energy 1; 0 if a single antenna sees no angles."""
+    delay: float
+    """Variance of an estimated delay at energy 1 [samples^2]."""
+    sine_excess: float
+    """Variance of the sine at infinite energy."""
+    delay_excess: float
+    """Variance of the delay at infinite energy [samples^2]."""
+    gain_excess: float
+    """Variance of the relative error of the amplitude at infinite energy."""
+    sine_tail: float
+    """Variance that a disturbed sine has in addition."""
+    delay_tail: float
+    """Variance that a disturbed delay has in addition [samples^2]."""
+    gain_tail: float
+    """Variance that a disturbed amplitude has in addition."""
+    tail_share: float
+    """Probability that an estimate is disturbed."""
+    samples_per_metre: float
+    """Delay per metre [samples/m]."""
+    most_delay: float
+    """Largest variance of a delay [samples^2], which is known modulo the period only."""
+    period: float
+    """Period of the pilot [samples]."""
+    window: float
+    """Sync offsets are uniform in [0, window), at most a period [samples]; 0 if the offset is known to be 0."""
+
+
 def find_widths(radio: Radio, constants: Constants) -> Widths:
     """Scales of the errors of estimated paths."""
     n, m = radio.num_subcarriers, radio.num_antennas
@@ -30,7 +103,7 @@ def find_widths(radio: Radio, constants: Constants) -> Widths:
     window = min(radio.sync_window / radio.period, 1.0) * n
     known = window <= 1  # a window this narrow only blurs the delays
     return Widths(
-        sine=6 / (math.pi**2 * (m * m - 1)) if m > 1 else -1.0,
+        sine=6 / (math.pi**2 * (m * m - 1)) if m > 1 else 0.0,
         delay=3 * n * n / (2 * math.pi**2 * (n * n - 1)),
         sine_excess=(constants.sine_excess * cell) ** 2,
         delay_excess=constants.delay_excess**2 + (window**2 / 12 if known else 0.0),

@@ -1,8 +1,8 @@
-"""The likelihood of path sets: traced paths of every candidate and observed paths in, a posterior out. Nothing is trained.
+"""The likelihood of path sets: traced paths of every candidate and observed paths in, a posterior out.
 
-Every traced path is reported with some probability, with errors that theory gives; whatever else is reported is clutter.
-With the energies E and x of a traced and an observed path (N M times the SNR, N subcarriers, M antennas), their sines s
-and delays d [samples], and the sync offset t:
+Nothing is trained. Every traced path is reported with some probability, with errors that theory gives; whatever else is
+reported is clutter. With the energies E and x of a traced and an observed path (N M times the SNR, N subcarriers,
+M antennas), their sines s and delays d [samples], and the sync offset t:
 
 - A path is reported if x exceeds the estimator's threshold T. If all K reportable paths are reported, the others are
   only known to be weaker than the weakest of them, which then replaces T. Energy: :mod:`locus.score.strength`.
@@ -42,6 +42,7 @@ RECIPE = 1
 
 WIDEST = 0.5
 """Largest delay across the array [samples]: beyond it, a path reaches the antennas at different samples."""
+
 
 class PathSet:
     """Likelihood of the observed paths, given those that the twin traces for each candidate; for any narrowband radio.
@@ -101,7 +102,9 @@ class PathSet:
         seen, log_clutter = arrange_observed(observed, radio, self.estimator, mixture, widths)
         values = log_likelihoods(arrange_traced(paths, radio), seen, widths, mixture, detection_table())
         values += log_clutter[:, np.newaxis]
-        coordinates = {name: ("candidate", paths[name].values, ATTRIBUTES[name]) for name in ("x", "y") if name in paths}
+        coordinates = {
+            name: ("candidate", paths[name].values, ATTRIBUTES[name]) for name in ("x", "y") if name in paths
+        }
         attributes = {"units": "nat", "long_name": "log likelihood"}
         result = xr.DataArray(values, coordinates, ("snapshot", "candidate"), attrs=attributes)
         return result.isel(snapshot=0) if single else result
@@ -145,6 +148,7 @@ def _check_narrowband(radio: Radio) -> None:
     across = (radio.num_antennas - 1) * radio.bandwidth / (2 * radio.carrier)
     if across > WIDEST:
         raise ValueError(
-            f"Expected a narrowband array, at most {WIDEST:g} samples wide, got {across:.2f}: {radio.num_antennas} "
-            f"antennas at half a wavelength, {radio.bandwidth:g} Hz at {radio.carrier:g} Hz; use fewer antennas or less bandwidth"
+            f"Expected a narrowband array, at most {WIDEST:g} samples across, got {across:.2f}: {radio.num_antennas} "
+            f"antennas at half a wavelength, {radio.bandwidth:g} Hz at {radio.carrier:g} Hz; use fewer antennas or a "
+            "narrower band"
         )

@@ -52,11 +52,9 @@ def shape(root_energy, gain_variance):
 
 
 @njit(cache=True, fastmath=True)
-def density(root, centre, inverse):
-    """Density of the strength at ``root``^2, f(x / v | centre^2) / v, with ``centre`` and ``inverse`` of `shape`."""
-    y = root * inverse
-    apart = y - centre
-    return 2.0 * (y * inverse) ** 2 * bessel_over(2.0 * y * centre) * math.exp(-apart * apart)
+def density(y, centre, inverse):
+    """Density of the strength x = (y / inverse)^2, divided by exp(-(y - centre)^2); arguments as given by `shape`."""
+    return 2.0 * (y * inverse) ** 2 * bessel_over(2.0 * y * centre)
 
 
 @njit(cache=True, fastmath=True)
@@ -92,7 +90,7 @@ def _exceeded(centre, distances):
     total, before = 0.0, 0.0
     for i in range(len(distances) - 1, -1, -1):
         root = max(centre + distances[i], 0.0)
-        now = 2.0 * root * density(root, centre, 1.0)
+        now = 2.0 * root * density(root, centre, 1.0) * math.exp(-((root - centre) ** 2))
         total += step * (now + before) / 2.0
         before = now
         if i % _FINE == 0:

@@ -42,9 +42,10 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Constants:
-    """What theory leaves open in the likelihood of path sets. Tuned by hand on training rooms; none depends on the radio.
+    """What theory leaves open in the likelihood of path sets; tuned by hand on training rooms.
 
-    A resolution cell is 2 / ``num_antennas`` in the sine of the angle, and one sample in delay.
+    None of it depends on the radio. A resolution cell is 2 / ``num_antennas`` in the sine of the angle, and one sample
+    in delay.
     """
 
     sine_excess: float = 0.012
@@ -55,9 +56,9 @@ class Constants:
     """Error of an estimated strength beyond the noise [dB]."""
     tail_share: float = 0.08
     """Share of detected paths whose estimate is disturbed by another path."""
-    tail_cells: float = 0.35
+    tail_cells: float = 0.25
     """Error of a disturbed sine or delay [resolution cells]."""
-    tail_db: float = 4.0
+    tail_db: float = 6.0
     """Error of a disturbed strength [dB]."""
     miss: float = 0.02
     """Probability that a path above the threshold is not reported."""
@@ -65,15 +66,15 @@ class Constants:
     """What a wrong plan or position adds to it [1/m]: walls block other paths than the twin believes."""
     unknown: float = 0.02
     """Expected number of observed paths that a twin does not trace."""
-    unknown_per_metre: float = 0.3
+    unknown_per_metre: float = 0.2
     """What a wrong plan or position adds to it [1/m]."""
     levels: tuple[float, ...] = (0.0, 0.3, 1.0)
     """Sizes of the errors that are mixed, relative to the tolerance."""
     weights: tuple[float, ...] = (0.6, 0.2, 0.2)
     """Prior probability of each level."""
-    num_headings: tuple[int, ...] = (1, 5, 7)
+    num_headings: tuple[int, ...] = (1, 3, 5)
     """Number of headings tried at each level, evenly spaced from minus to plus the level's heading error."""
-    floor: float = 0.01
+    floor: float = 0.02
     """Share of the prior in every posterior, for what no component foresees."""
 
     def __post_init__(self) -> None:
@@ -138,8 +139,8 @@ def components(tolerance: Tolerance, constants: Constants) -> Components:
             min(constants.miss + constants.miss_per_metre * metres, 0.5),
             constants.unknown + constants.unknown_per_metre * metres,
         )
-        for heading in np.linspace(-turn, turn, num_headings) if num_headings > 1 else (0.0,):
-            rows.append((weight / num_headings, heading, *shape))
+        headings = np.linspace(-turn, turn, num_headings) if num_headings > 1 else (0.0,)
+        rows += [(weight / num_headings, heading, *shape) for heading in headings]
         if exact:
             break  # all levels are the same
     columns = np.array(rows)
