@@ -56,7 +56,7 @@ class Constants:
     """Error of an estimated strength beyond the noise [dB]."""
     tail_share: float = 0.08
     """Share of detected paths whose estimate is disturbed by another path."""
-    tail_cells: float = 0.25
+    tail_cells: float = 0.2
     """Error of a disturbed sine or delay [resolution cells]."""
     tail_db: float = 6.0
     """Error of a disturbed strength [dB]."""
