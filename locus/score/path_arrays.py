@@ -163,8 +163,9 @@ def arrange_observed(
     first = logs[:, 0]
 
     def limit(share: float, sine: float, delay: float) -> Floats:
-        highest = share / mixture.miss / (2 * math.pi * math.sqrt(sine * delay))
-        return np.maximum(np.log(highest[:, np.newaxis] / (LEAST_HEIGHT * clutter)), 0.0)
+        # A path of any length and order has at least these variances, and its strength a density below 1
+        least = sine * (delay + mixture.variance * widths.samples_per_metre**2)
+        return np.log(share / (2 * math.pi * np.sqrt(least[:, np.newaxis]) * LEAST_HEIGHT * clutter))
 
     sine, delay = widths.sine_excess, widths.delay_excess
     seen = Seen(
