@@ -72,7 +72,7 @@ class Constants:
     """Sizes of the errors that are mixed, relative to the tolerance."""
     weights: tuple[float, ...] = (0.6, 0.2, 0.2)
     """Prior probability of each level."""
-    num_headings: tuple[int, ...] = (1, 3, 5)
+    num_headings: tuple[int, ...] = (1, 3, 3)
     """Number of headings tried at each level, evenly spaced from minus to plus the level's heading error."""
     floor: float = 0.02
     """Share of the prior in every posterior, for what no component foresees."""
