@@ -90,6 +90,7 @@ bench: setup ## compare speed with straightforward implementations; writes bench
 	$(BIN)/python benchmarks/dataset.py
 	$(BIN)/python benchmarks/estimator.py
 	$(BIN)/python benchmarks/score.py
+	$(BIN)/python benchmarks/path_set.py
 	$(BIN)/python benchmarks/explorer.py
 
 bench-negatives: setup ## compare training with few negatives per step and with all, at the paper's size: half an hour

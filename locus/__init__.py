@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from locus.receiver.observation import observe as observe
     from locus.room.layout import Layout as Layout
     from locus.room.layout import Pose as Pose
+    from locus.score.path_set import PathSet as PathSet
+    from locus.score.tolerance import Tolerance as Tolerance
     from locus.settings.config import Config as Config
     from locus.settings.config import EstimatorOptions as EstimatorOptions
     from locus.settings.config import Radio as Radio
@@ -30,10 +32,12 @@ HOMES = {
     "Config": "locus.settings.config",
     "EstimatorOptions": "locus.settings.config",
     "Layout": "locus.room.layout",
+    "PathSet": "locus.score.path_set",
     "Pose": "locus.room.layout",
     "Radio": "locus.settings.config",
     "Room": "locus.settings.config",
     "Run": "locus.experiment.run",
+    "Tolerance": "locus.score.tolerance",
     "Twin": "locus.twin",
     "TwinOptions": "locus.settings.config",
     "estimate": "locus.receiver.estimator",

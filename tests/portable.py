@@ -25,6 +25,7 @@ NUMERIC = [
         *("receiver/test_estimator", "receiver/test_observation", "score/test_densities", "score/test_features"),
         *(
             "score/test_limits",
+            "score/test_path_set",
             "score/test_phase_free",
             "score/test_pairwise",
             "score/test_train",

@@ -9,7 +9,7 @@ from locus.experiment import floors, moved, solver, wrong_twin
 from locus.judge import metrics
 from locus.receiver import estimator, observation
 from locus.room import errors, layout
-from locus.score import densities, features, limits, method, phase_free, raw_iq, train
+from locus.score import densities, features, limits, method, path_set, phase_free, raw_iq, train
 from locus.twin import base
 
 BEARERS = {
@@ -25,6 +25,7 @@ BEARERS = {
     "score.train": train,
     "score.limits": limits,
     "score.phase_free": phase_free,
+    "score.path_set": path_set,
     "judge.metrics": metrics,
     "experiment.floors": floors,
     "experiment.moved": moved,
@@ -45,6 +46,7 @@ COVERED_BY = {
     "score.pairwise": "score.method",
     "score.pairwise_cpu": "score.method",
     "score.sync_offset": "score.limits",
+    **{f"score.{name}": "score.path_set" for name in ("path_arrays", "path_set_cpu", "strength", "tolerance")},
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
 """Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""

@@ -121,7 +121,7 @@ class Scorer(Protocol):
         """Log posterior (snapshot, candidate)."""
 
 
-def normalise(scores: NDArray[np.float32], prior: ArrayLike | None = None) -> NDArray[np.float64]:
+def normalise(scores: NDArray[np.floating], prior: ArrayLike | None = None) -> NDArray[np.float64]:
     """Log posterior (..., candidate) from scores and a prior, without overflow.
 
     Raises:

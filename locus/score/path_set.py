@@ -1,0 +1,154 @@
+"""The likelihood of path sets: traced paths of every candidate and observed paths in, a posterior out.
+
+Nothing is trained. Every traced path is reported with some probability, with errors that theory gives; whatever else is
+reported is clutter. With the energies E and x of a traced and an observed path (N M times the SNR, N subcarriers,
+M antennas), their sines s and delays d [samples], and the sync offset t:
+
+- A path is reported if x exceeds the estimator's threshold T. If all K reportable paths are reported, the others are
+  only known to be weaker than the weakest of them, which then replaces T. Energy: :mod:`locus.score.strength`.
+- Its sine and delay have the Cramér-Rao variances 6 / (pi^2 (M^2 - 1) e) and 3 N^2 / (2 pi^2 (N^2 - 1) e) at the energy
+  e = sqrt(x E): the estimate is the highest of all points about the true one, and the more it exceeds what the path
+  itself gives, the farther it tends to lie away. The twin's errors add variances (:mod:`locus.score.tolerance`).
+- False paths have the density C (x - 3/2) exp(-x) / (2 N), C = pi / 3 sqrt((N^2 - 1) (M^2 - 1)), in x, s and d: the
+  derivative of the expected number of noise peaks, see :func:`locus.receiver.estimator.threshold`. Paths of the world
+  that the twin does not trace have a density that falls as x^(-3/2).
+
+Given t, observed paths are independent, if one traced path may explain several of them (the exact sum over assignments
+differs by 0.01 nats on average):
+
+    product over j of miss_j  x  product over q of [clutter_q + sum over j of psi_jq(t) / miss_j],
+
+where psi_jq, integrated over all that may be reported, and miss_j sum to 1 for each traced path j.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from locus.score.method import normalise
+from locus.score.path_arrays import arrange_observed, arrange_traced, find_widths
+from locus.score.path_set_cpu import log_likelihoods
+from locus.score.strength import detection_table
+from locus.score.tolerance import Constants, Tolerance, components
+from locus.settings.config import EstimatorOptions, Radio
+from locus.twin.base import ATTRIBUTES
+
+RECIPE = 1
+
+WIDEST = 0.5
+"""Largest delay across the array [samples]: beyond it, a path reaches the antennas at different samples."""
+
+
+class PathSet:
+    """Likelihood of the observed paths, given those that the twin traces for each candidate; for any narrowband radio.
+
+    Args:
+        radio: waveform and antennas; by default the radio that the paths were traced with, else the paper's.
+        estimator: options with which the paths were estimated; by default ``EstimatorOptions()``. A high
+            ``false_alarm`` helps: false paths do no harm here, and weak ones tell where the transmitter is.
+        tolerance: how far the twin may be off; by default anything from exact to about 1 m and 5 degrees.
+        constants: what theory leaves open; by default tuned on training rooms.
+
+    Raises:
+        ValueError: the array is so wide, or the band so broad, that a path reaches its antennas at different samples.
+    """
+
+    name: ClassVar[str] = "path_set"
+    sees: ClassVar[str] = "observed"
+
+    def __init__(
+        self,
+        radio: Radio | None = None,
+        estimator: EstimatorOptions | None = None,
+        tolerance: Tolerance | None = None,
+        constants: Constants | None = None,
+    ) -> None:
+        if radio:
+            _check_narrowband(radio)
+        self.radio = radio
+        self.estimator = estimator or EstimatorOptions()
+        self.tolerance = tolerance or Tolerance()
+        self.constants = constants or Constants()
+
+    def log_likelihood(self, paths: xr.Dataset, observed: xr.Dataset) -> xr.DataArray:
+        """Log density of the observed path sets for each candidate, averaged over the errors of the tolerance.
+
+        The density is that of the set of all reported energies, sines and delays [samples]. A candidate without a path
+        has that of clutter alone.
+
+        Args:
+            paths: traced paths (candidate, path) with ``aoa``, ``delay``, ``snr_db`` and ``valid``, as returned by
+                :meth:`locus.Twin.trace`; ``order`` is used if present, else every path is taken to be reflected once.
+            observed: estimated paths (path) or (snapshot, path), as returned by :func:`locus.estimate`.
+
+        Returns:
+            DataArray (candidate) or (snapshot, candidate) [nat], with the coordinates x and y of ``paths``.
+
+        Raises:
+            ValueError: an input has the wrong dimensions or values that are not finite.
+        """
+        single = "snapshot" not in observed.dims
+        observed = observed.expand_dims("snapshot") if single else observed
+        _check(paths, "paths", "candidate")
+        _check(observed, "observed", "snapshot")
+        radio = self.radio or Radio.carried_by(paths) or Radio()
+        _check_narrowband(radio)
+        mixture, widths = components(self.tolerance, self.constants), find_widths(radio, self.constants)
+        seen, log_clutter = arrange_observed(observed, radio, self.estimator, mixture, widths)
+        values = log_likelihoods(arrange_traced(paths, radio), seen, widths, mixture, detection_table())
+        values += log_clutter[:, np.newaxis]
+        coordinates = {
+            name: ("candidate", paths[name].values, ATTRIBUTES[name]) for name in ("x", "y") if name in paths
+        }
+        attributes = {"units": "nat", "long_name": "log likelihood"}
+        result = xr.DataArray(values, coordinates, ("snapshot", "candidate"), attrs=attributes)
+        return result.isel(snapshot=0) if single else result
+
+    def log_posterior(self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None) -> xr.DataArray:
+        """Logarithm of :meth:`posterior`."""
+        likelihood = self.log_likelihood(paths, observed)
+        logs = normalise(likelihood.values, prior)
+        before = normalise(np.zeros(logs.shape[-1:]), prior)
+        share = self.constants.floor
+        with np.errstate(divide="ignore"):
+            mixed = np.logaddexp(math.log1p(-share) + logs, np.log(share) + before)
+        return likelihood.copy(data=mixed).assign_attrs(units="1", long_name="logarithm of the posterior")
+
+    def posterior(self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None) -> xr.DataArray:
+        """Probability of every candidate, eq. (9), from :meth:`log_likelihood` and a small share of the prior.
+
+        Args:
+            paths: traced paths (candidate, path), as in :meth:`log_likelihood`.
+            observed: estimated paths (path) or (snapshot, path).
+            prior: non-negative weight of every candidate, (candidate); uniform by default.
+
+        Returns:
+            DataArray (candidate) or (snapshot, candidate) that sums to 1 over the candidates, coordinates x and y.
+        """
+        logarithm = self.log_posterior(paths, observed, prior)
+        return logarithm.copy(data=np.exp(logarithm.values)).assign_attrs(long_name="posterior probability")
+
+
+def _check(data: xr.Dataset, name: str, dim: str) -> None:
+    valid = data.valid.values.astype(bool) if "valid" in data else np.empty(0, dtype=bool)
+    for part in ("valid", "aoa", "delay", "snr_db"):
+        if part not in data or data[part].dims != (dim, "path"):
+            found = data[part].dims if part in data else "none"
+            raise ValueError(f"Expected '{name}' with {part} ({dim}, path), got {found}")
+        if not np.isfinite(data[part].values[valid]).all():
+            raise ValueError(f"Expected finite {part} of valid '{name}', got NaN or infinity")
+
+
+def _check_narrowband(radio: Radio) -> None:
+    across = (radio.num_antennas - 1) * radio.bandwidth / (2 * radio.carrier)
+    if across > WIDEST:
+        raise ValueError(
+            f"Expected a narrowband array, at most {WIDEST:g} samples across, got {across:.2f}: {radio.num_antennas} "
+            f"antennas at half a wavelength, {radio.bandwidth:g} Hz at {radio.carrier:g} Hz; use fewer antennas or a "
+            "narrower band"
+        )

@@ -1,0 +1,269 @@
+"""CPU kernel of the likelihood of path sets: traced and observed paths as arrays in, log likelihoods out.
+
+The formulas are in :mod:`locus.score.path_set`. A *term* is a pair of a traced and an observed path, or the same pair
+with a disturbed estimate. Its height is the density of the observed path, if it stems from the traced one, over that of
+clutter, at the sync offset that brings their delays together. Most pairs differ too much in angle or strength for any
+offset: they are dropped before delays are looked at.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from locus.score.strength import density, detection, shape
+from locus.twin.antenna import element_gain_db
+
+# mypy: disable-error-code="no-untyped-def"
+
+LEAST_HEIGHT = 0.05
+"""Height below which a term is dropped."""
+LEAST_SHARE = 1e-2
+"""Products of terms count if they can add more than this share to the likelihood."""
+NEGLIGIBLE = 1e-3
+"""Products of terms are left out if they cannot add more than this share to what other components have added."""
+NODES, NODE_WEIGHTS = np.polynomial.hermite.hermgauss(4)
+"""Gauss-Hermite quadrature."""
+SCALE = 1e-150
+"""Factor that keeps products of up to ``MOST_SEEN`` large ratios within double precision."""
+MOST_SEEN = 32
+"""Largest number of observed paths per snapshot."""
+
+_NEAR, _SIMILAR = 0.125, 1.5  # no nodes within half a standard deviation of a term with nodes and similar sharpness
+_FAR = 18.0  # exponent from which on a Gaussian counts as zero
+_LEAST_ROOT = 0.2  # weaker paths have no wider errors
+_MOST_SINE = 0.25  # largest variance of a sine, which is known modulo 2 only
+_NO_ANGLE = math.pi / 4  # in place of 1 / (2 variance), gives the density 1/2 of a sine that is not observed
+_OVERLAP = 8.0  # exponent up to which two terms overlap
+_BLOCK = 32  # candidates that share one workspace
+
+# Rows of the workspaces: what a component expects of each traced path, and the terms
+_SINE, _DELAY, _WEAKNESS, _SINE_VARIANCE, _DELAY_VARIANCE = range(5)
+_CENTRE, _INVERSE, _TAIL_CENTRE, _TAIL_INVERSE, _ODDS, _LOG_ODDS = range(5, 11)
+_OFFSET, _HEIGHT, _SHARPNESS = range(3)
+_OWNER, _ANCHOR, _NEIGHBOUR = range(3)
+
+
+@njit(cache=True, fastmath=True, parallel=True)
+def log_likelihoods(traced, seen, widths, components, table):
+    """Log likelihood (snapshot, candidate), up to the factor per snapshot that ``seen.weight`` leaves out.
+
+    ``traced``, ``seen`` and ``widths`` are tuples of :mod:`locus.score.path_arrays`, ``components`` those of
+    :mod:`locus.score.tolerance`; ``table`` is :func:`locus.score.strength.detection_table`.
+    """
+    num_candidates, num_snapshots = len(traced.num_paths), len(seen.num_paths)
+    result = np.empty((num_snapshots, num_candidates))
+    for block in prange((num_candidates + _BLOCK - 1) // _BLOCK):
+        paths = np.empty((_LOG_ODDS + 1, traced.root.shape[1]))
+        terms = np.empty((_SHARPNESS + 1, 2 * traced.root.shape[1] * seen.root.shape[1]))
+        owner = np.empty((3, terms.shape[1]), dtype=np.int64)
+        total = np.empty(num_snapshots)
+        for c in range(block * _BLOCK, min((block + 1) * _BLOCK, num_candidates)):
+            total[:] = 0.0
+            for k in range(len(components.weight)):
+                _believe(traced, c, components, k, widths, paths)
+                for s in range(num_snapshots):
+                    void = _void(paths, traced.num_paths[c], seen.root_threshold[s], widths, components.miss[k], table)
+                    void *= seen.weight[s, k]
+                    count, linear, most = _terms(paths, traced.num_paths[c], seen, s, k, widths, terms, owner)
+                    if widths.window == 0.0:
+                        _find_neighbours(terms, owner, count, 0, widths.period, widths.period)
+                        total[s] += void * _product(terms, owner, count, 0.0, widths.period)[0]
+                        continue
+                    ratio = SCALE * (1.0 + linear / widths.window)
+                    most /= widths.window
+                    if most > LEAST_SHARE * ratio and void * most > NEGLIGIBLE * total[s]:
+                        ratio += _over_offsets(terms, owner, count, widths)
+                    total[s] += void * ratio
+            for s in range(num_snapshots):
+                result[s, c] = math.log(total[s]) - math.log(SCALE)
+    return result
+
+
+@njit(cache=True, fastmath=True)
+def _believe(traced, c, components, k, widths, paths):
+    """Write what component ``k`` expects of the paths of candidate ``c`` to the rows of ``paths``."""
+    turn = components.heading[k]
+    for j in range(traced.num_paths[c]):
+        azimuth, root = traced.azimuth[c, j], traced.root[c, j]
+        if turn != 0.0:
+            turned = azimuth + turn
+            if turned >= math.pi:
+                turned -= 2.0 * math.pi
+            elif turned < -math.pi:
+                turned += 2.0 * math.pi
+            root *= math.exp(math.log(10.0) / 20.0 * (element_gain_db(turned) - element_gain_db(azimuth)))
+            azimuth = turned
+        sine, length, order = math.sin(azimuth), traced.length[c, j], traced.order[c, j]
+        moved = components.variance[k] + components.reflection_variance[k] * order
+        gain = widths.gain_excess + components.gain_variance[k] * order
+        angle = moved / (length * length) + components.turn_variance[k]
+        paths[_SINE, j] = sine
+        paths[_DELAY, j] = traced.delay[c, j]
+        paths[_WEAKNESS, j] = 1.0 / max(root, _LEAST_ROOT)
+        paths[_SINE_VARIANCE, j] = widths.sine_excess + (1.0 - sine * sine) * angle
+        paths[_DELAY_VARIANCE, j] = widths.delay_excess + moved * widths.samples_per_metre**2
+        paths[_CENTRE, j], paths[_INVERSE, j] = shape(root, gain)
+        paths[_TAIL_CENTRE, j], paths[_TAIL_INVERSE, j] = shape(root, gain + widths.gain_tail)
+
+
+@njit(cache=True, fastmath=True)
+def _void(paths, count, root_threshold, widths, miss, table):
+    """Probability that no path is reported; the odds of each go to ``paths``, without the density of what is seen."""
+    void = 1.0
+    for j in range(count):
+        clean = detection(table, root_threshold, paths[_CENTRE, j], paths[_INVERSE, j])
+        tail = detection(table, root_threshold, paths[_TAIL_CENTRE, j], paths[_TAIL_INVERSE, j])
+        missed = 1.0 - (1.0 - miss) * (clean + widths.tail_share * (tail - clean))
+        void *= missed
+        paths[_ODDS, j] = (1.0 - miss) / missed
+        paths[_LOG_ODDS, j] = math.log(paths[_ODDS, j])
+    return void
+
+
+@njit(cache=True, fastmath=True)
+def _terms(paths, num_traced, seen, s, k, widths, terms, owner):
+    """Fill in the terms of snapshot ``s`` in component ``k``.
+
+    Returns their number, the integral of their sum over the sync offset, and a bound on that of their products, times
+    SCALE.
+    """
+    count, linear, most, all_heights, widest = 0, 0.0, SCALE, 0.0, 0.0
+    for q in range(seen.num_paths[s]):
+        root, sine, delay = seen.root[s, q], seen.sine[s, q], seen.delay[s, q]
+        weakness, rarity, together = 1.0 / root, 1.0 / seen.clutter[s, k, q], 1.0
+        for j in range(num_traced):
+            apart = abs(sine - paths[_SINE, j])
+            apart = min(apart, 2.0 - apart) if widths.sine > 0.0 else 0.0
+            noise = paths[_WEAKNESS, j] * weakness
+            for disturbed in range(2):
+                if disturbed:
+                    limit, share = seen.tail_limit[s, k, q], widths.tail_share
+                    centre, inverse = paths[_TAIL_CENTRE, j], paths[_TAIL_INVERSE, j]
+                    sine_variance = widths.sine * noise + paths[_SINE_VARIANCE, j] + widths.sine_tail
+                    delay_variance = widths.delay * noise + paths[_DELAY_VARIANCE, j] + widths.delay_tail
+                else:
+                    limit, share = seen.limit[s, k, q], 1.0 - widths.tail_share
+                    centre, inverse = paths[_CENTRE, j], paths[_INVERSE, j]
+                    sine_variance = widths.sine * noise + paths[_SINE_VARIANCE, j]
+                    delay_variance = widths.delay * noise + paths[_DELAY_VARIANCE, j]
+                y = root * inverse
+                left = limit + paths[_LOG_ODDS, j] - (y - centre) * (y - centre)
+                sine_variance = min(sine_variance, _MOST_SINE)
+                if 0.5 * apart * apart > left * sine_variance:
+                    continue
+                half = 0.5 / sine_variance if widths.sine > 0.0 else _NO_ANGLE
+                sharpness = 0.5 / min(delay_variance, widths.most_delay)
+                width = math.sqrt(math.pi / sharpness)
+                height = share * paths[_ODDS, j] * rarity * math.sqrt(half / math.pi) / width
+                height *= density(y, centre, inverse)
+                height *= math.exp(-(y - centre) * (y - centre) - half * apart * apart)
+                around = 4.0 * half * (1.0 - apart)  # by how much the exponent is larger the other way round
+                if around < _FAR and widths.sine > 0.0:
+                    height *= 1.0 + math.exp(-around)
+                if height > LEAST_HEIGHT:
+                    terms[_OFFSET, count] = _between(paths[_DELAY, j] - delay, widths.period)
+                    terms[_HEIGHT, count] = height
+                    terms[_SHARPNESS, count] = sharpness
+                    owner[_OWNER, count], owner[_ANCHOR, count] = q, 0
+                    count += 1
+                    together += height
+                    widest = max(widest, width)
+                    if widths.window == widths.period or (paths[_DELAY, j] - delay) % widths.period < widths.window:
+                        linear += height * width
+        most *= together
+        all_heights += together - 1.0
+    return count, linear, (most - SCALE * (1.0 + all_heights)) * widest
+
+
+@njit(cache=True, fastmath=True)
+def _between(offset, period):
+    """Offset modulo the period, in about [-period / 2, period / 2]."""
+    return offset - period * math.floor(offset / period + 0.5)
+
+
+@njit(cache=True, fastmath=True)
+def _over_offsets(terms, owner, count, widths):
+    """Products of terms of different observed paths, integrated over the prior of the sync offset, times SCALE.
+
+    They differ from 0 only where such terms overlap. Gauss-Hermite nodes about several of them are combined with
+    weights that sum to 1 everywhere and favour the sharpest term nearby (balance heuristic).
+    """
+    _find_anchors(terms, owner, count, widths)
+    total = 0.0
+    for a in range(count):
+        if owner[_ANCHOR, a]:
+            sharpness = terms[_SHARPNESS, a]
+            width = 1.0 / math.sqrt(sharpness)
+            num_near = _find_neighbours(terms, owner, count, a, NODES[-1] * width, widths.period)
+            for n in range(len(NODES)):
+                offset = terms[_OFFSET, a] + NODES[n] * width
+                if widths.window < widths.period and offset % widths.period > widths.window:
+                    continue
+                product, balance, alone = _product(terms, owner, num_near, offset, widths.period)
+                total += NODE_WEIGHTS[n] * width * sharpness**2 / balance * (product - SCALE * (1.0 + alone))
+    return total / widths.window
+
+
+@njit(cache=True, fastmath=True)
+def _find_neighbours(terms, owner, count, a, width, period):
+    """List the terms that are not zero within ``width`` of the offset of term ``a``; return their number."""
+    found = 0
+    for i in range(count):
+        apart = abs(terms[_OFFSET, a] - terms[_OFFSET, i])
+        apart = max(min(apart, abs(period - apart)) - width, 0.0)
+        if apart * apart * terms[_SHARPNESS, i] < _FAR:
+            owner[_NEIGHBOUR, found] = i
+            found += 1
+    return found
+
+
+@njit(cache=True, fastmath=True)
+def _find_anchors(terms, owner, count, widths):
+    """Mark the terms that get nodes."""
+    highest = 0.0
+    for i in range(count):
+        highest = max(highest, terms[_HEIGHT, i])
+    least = (LEAST_SHARE * widths.window) ** 2 / math.pi
+    for i in range(count):
+        offset, height, sharpness = terms[_OFFSET, i], terms[_HEIGHT, i], terms[_SHARPNESS, i]
+        if (height * highest) ** 2 > least * sharpness:
+            for a in range(i):
+                together = sharpness + terms[_SHARPNESS, a]
+                if (height * terms[_HEIGHT, a]) ** 2 > least * together and owner[_OWNER, a] != owner[_OWNER, i]:
+                    apart = abs(offset - terms[_OFFSET, a])
+                    apart = min(apart, abs(widths.period - apart))
+                    if apart * apart * sharpness * terms[_SHARPNESS, a] < _OVERLAP * together:
+                        owner[_ANCHOR, i] = owner[_ANCHOR, a] = 1
+    for i in range(count):
+        for a in range(i if owner[_ANCHOR, i] else 0):
+            if owner[_ANCHOR, a]:
+                apart = abs(terms[_OFFSET, i] - terms[_OFFSET, a])
+                apart = min(apart, abs(widths.period - apart))
+                near = apart * apart * terms[_SHARPNESS, a] < _NEAR
+                if near and terms[_SHARPNESS, i] <= _SIMILAR * terms[_SHARPNESS, a]:
+                    owner[_ANCHOR, i] = 0
+
+
+@njit(cache=True, fastmath=True)
+def _product(terms, owner, num_near, offset, period):
+    """Likelihood over that of clutter at one sync offset, times SCALE, from the terms that are neighbours.
+
+    Also returns the summed weights of the anchors, and the sum of all terms.
+    """
+    product, balance, alone, together, last = SCALE, 0.0, 0.0, 1.0, -1
+    for n in range(num_near):
+        i = owner[_NEIGHBOUR, n]
+        if owner[_OWNER, i] != last:  # terms are sorted by observed path
+            product *= together
+            together, last = 1.0, owner[_OWNER, i]
+        apart = abs(offset - terms[_OFFSET, i])
+        apart = min(apart, abs(period - apart))
+        value = math.exp(-terms[_SHARPNESS, i] * apart * apart)
+        together += terms[_HEIGHT, i] * value
+        alone += terms[_HEIGHT, i] * value
+        if owner[_ANCHOR, i]:
+            balance += terms[_SHARPNESS, i] ** 2 * value
+    return product * together, balance, alone

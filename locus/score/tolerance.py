@@ -1,0 +1,148 @@
+"""How wrong a twin may be: tolerances of plan, pose and materials in; a mixture of error models out.
+
+A twin that is believed exact is useless once it is wrong by a metre, and one that is believed wrong by a metre wastes
+what an exact one tells. So the likelihood is averaged over several components, from an exact twin to one with the full
+tolerance; the observation decides between them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from locus.settings.checks import check_range
+
+DECIBEL = math.log(10) / 20
+"""Relative change of an amplitude per decibel, for small changes."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far the twin may be off. All zero: the twin is exact. The defaults span an exact to a rough twin."""
+
+    plan: float = 1.0
+    """Displacement of walls and obstacles [m]."""
+    position: float = 1.0
+    """Error of the receiver position [m]."""
+    heading: float = math.radians(5)
+    """Error of the receiver heading [rad]."""
+    material_db: float = 2.0
+    """Error of each reflection [dB]."""
+
+    def __post_init__(self) -> None:
+        check_range("tolerance.plan", self.plan, 0.0)
+        check_range("tolerance.position", self.position, 0.0)
+        check_range("tolerance.heading", self.heading, 0.0, math.pi)
+        check_range("tolerance.material_db", self.material_db, 0.0, 40.0)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What theory leaves open in the likelihood of path sets; tuned by hand on training rooms.
+
+    None of it depends on the radio. A resolution cell is 2 / ``num_antennas`` in the sine of the angle, and one sample
+    in delay.
+    """
+
+    sine_excess: float = 0.012
+    """Error of an estimated sine beyond the Cramér-Rao bound [resolution cells]."""
+    delay_excess: float = 0.02
+    """Error of an estimated delay beyond the Cramér-Rao bound [resolution cells]."""
+    strength_excess_db: float = 0.3
+    """Error of an estimated strength beyond the noise [dB]."""
+    tail_share: float = 0.08
+    """Share of detected paths whose estimate is disturbed by another path."""
+    tail_cells: float = 0.2
+    """Error of a disturbed sine or delay [resolution cells]."""
+    tail_db: float = 6.0
+    """Error of a disturbed strength [dB]."""
+    miss: float = 0.02
+    """Probability that a path above the threshold is not reported."""
+    miss_per_metre: float = 0.13
+    """What a wrong plan or position adds to it [1/m]: walls block other paths than the twin believes."""
+    unknown: float = 0.02
+    """Expected number of observed paths that a twin does not trace."""
+    unknown_per_metre: float = 0.2
+    """What a wrong plan or position adds to it [1/m]."""
+    levels: tuple[float, ...] = (0.0, 0.3, 1.0)
+    """Sizes of the errors that are mixed, relative to the tolerance."""
+    weights: tuple[float, ...] = (0.6, 0.2, 0.2)
+    """Prior probability of each level."""
+    num_headings: tuple[int, ...] = (1, 3, 3)
+    """Number of headings tried at each level, evenly spaced from minus to plus the level's heading error."""
+    floor: float = 0.02
+    """Share of the prior in every posterior, for what no component foresees."""
+
+    def __post_init__(self) -> None:
+        for name in ("sine_excess", "delay_excess", "strength_excess_db", "tail_cells", "miss", "unknown"):
+            check_range(f"constants.{name}", getattr(self, name), 0.0, open_low=True)
+        for name in ("tail_db", "miss_per_metre", "unknown_per_metre"):
+            check_range(f"constants.{name}", getattr(self, name), 0.0)
+        for name in ("tail_share", "miss", "floor"):
+            check_range(f"constants.{name}", getattr(self, name), 0.0, 0.5)
+        if not len(self.levels) == len(self.weights) == len(self.num_headings):
+            raise ValueError(
+                "Expected as many 'constants.levels' as weights and numbers of headings, "
+                f"got {len(self.levels)}, {len(self.weights)} and {len(self.num_headings)}"
+            )
+        for level, weight, count in zip(self.levels, self.weights, self.num_headings, strict=True):
+            check_range("constants.levels", level, 0.0)
+            check_range("constants.weights", weight, 0.0, open_low=True)
+            check_range("constants.num_headings", count, 1)
+
+
+class Components(NamedTuple):
+    """Error models of the mixture, each field (component); the most probable first."""
+
+    weight: NDArray[np.float64]
+    """Prior probability; sums to 1."""
+    heading: NDArray[np.float64]
+    """Turn that is added to all traced angles [rad]."""
+    turn_variance: NDArray[np.float64]
+    """Variance of a path's angle about that turn [rad^2]."""
+    variance: NDArray[np.float64]
+    """Variance of the receiver position along any axis [m^2]."""
+    reflection_variance: NDArray[np.float64]
+    """Variance that each reflection adds to the position of an image along any axis [m^2]."""
+    gain_variance: NDArray[np.float64]
+    """Variance that each reflection adds to the relative error of a path's amplitude."""
+    miss: NDArray[np.float64]
+    """Probability that a path above the threshold is not reported."""
+    unknown: NDArray[np.float64]
+    """Expected number of observed paths that the twin does not trace."""
+
+
+def components(tolerance: Tolerance, constants: Constants) -> Components:
+    """Mixture of error models for a tolerance.
+
+    A level takes its share of all tolerances at once. The position errs by that much in a random direction, which gives
+    half its square as the variance along any axis. A wall that is displaced along its normal moves the image of the
+    receiver by twice as much, also in a random direction relative to the path: twice the square per reflection.
+    """
+    rows = []
+    exact = not any((tolerance.plan, tolerance.position, tolerance.heading, tolerance.material_db))
+    for level, weight, count in zip(constants.levels, constants.weights, constants.num_headings, strict=True):
+        turn, plan, position = (level * size for size in (tolerance.heading, tolerance.plan, tolerance.position))
+        num_headings = count if turn > 0 else 1
+        step = 2 * turn / (num_headings - 1) if num_headings > 1 else 0.0
+        metres = math.hypot(plan, position)
+        shape = (
+            # uniform between neighbours; a level with a single heading covers the whole turn
+            step**2 / 12 if num_headings > 1 else turn**2 / 3,
+            position**2 / 2,
+            2 * plan**2,
+            (DECIBEL * level * tolerance.material_db) ** 2,
+            min(constants.miss + constants.miss_per_metre * metres, 0.5),
+            constants.unknown + constants.unknown_per_metre * metres,
+        )
+        headings = np.linspace(-turn, turn, num_headings) if num_headings > 1 else (0.0,)
+        rows += [(weight / num_headings, heading, *shape) for heading in headings]
+        if exact:
+            break  # all levels are the same
+    columns = np.array(rows)
+    columns[:, 0] /= columns[:, 0].sum()
+    return Components(*np.ascontiguousarray(columns.T))

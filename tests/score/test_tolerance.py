@@ -1,0 +1,97 @@
+"""Error models of a twin: what is refused, and the variances against paths that were traced in wrong rooms."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import locus
+from locus.room import errors
+from locus.score.tolerance import Constants, components
+from locus.settings.config import SPEED_OF_LIGHT
+
+EXACT = locus.Tolerance(0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["plan", "position", "heading", "material_db"])
+@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
+def test_a_bad_tolerance_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=rf"Expected 'tolerance.{name}' in \[0, .*got"):
+        locus.Tolerance(**{name: value})
+
+
+def test_bad_constants_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"Expected 'constants.tail_share' in \[0, 0.5\], got 0.7"):
+        Constants(tail_share=0.7)
+    with pytest.raises(ValueError, match=r"Expected as many 'constants.levels' as weights"):
+        Constants(levels=(0.0, 1.0))
+
+
+def test_an_exact_twin_has_one_component() -> None:
+    (weight, heading, *variances, miss, unknown) = (float(one[0]) for one in components(EXACT, Constants()))
+    assert len(components(EXACT, Constants()).weight) == 1
+    assert (weight, heading, variances) == (1, 0, [0, 0, 0, 0])
+    assert (miss, unknown) == (Constants().miss, Constants().unknown)
+
+
+def test_the_mixture_reaches_from_exact_to_the_tolerance() -> None:
+    found = components(locus.Tolerance(), Constants())
+    assert found.weight.sum() == pytest.approx(1)
+    assert np.abs(found.heading).max() == pytest.approx(math.radians(5))
+    assert found.heading @ found.weight == pytest.approx(0, abs=1e-12)
+    assert found.variance[0] == found.reflection_variance[0] == found.turn_variance[0] == 0
+    assert found.variance.max() == pytest.approx(0.5)
+
+
+def moved_paths(kind: str, size: float, num_rooms: int = 12) -> xr.Dataset:
+    """Changes of length [m] and of direction in room axes [rad] of paths that two rooms share, with their lengths."""
+    found = []
+    twin = locus.make_twin("image")
+    for index in range(num_rooms):
+        rng = np.random.default_rng(index)
+        layout = locus.Layout.random(rng)
+        pose, points = locus.Pose.random(layout, rng), layout.sample(60, rng)
+        scene = errors.believed(layout, pose, {kind: size}, rng)
+        points = points[scene[0].is_free(points, 0.1)]
+        right, wrong = twin.trace(layout, pose, points), twin.trace(*scene, points)
+        turn = scene[1].heading - pose.heading
+        true, other = (
+            {name: paths[name].values for name in ("aoa", "delay", "order", "valid")} for paths in (right, wrong)
+        )
+        for n, j in zip(*np.nonzero(true["valid"]), strict=True):
+            length = SPEED_OF_LIGHT * (other["delay"][n] - true["delay"][n, j])
+            angle = (other["aoa"][n] - true["aoa"][n, j] + turn + np.pi) % (2 * np.pi) - np.pi
+            same = other["valid"][n] & (other["order"][n] == true["order"][n, j])
+            same &= (np.abs(angle) < 0.2) & (np.abs(length) < 8 * size)
+            if same.sum() == 1:
+                k = int(same.argmax())
+                found.append((length[k], angle[k], true["delay"][n, j] * SPEED_OF_LIGHT, true["order"][n, j]))
+    columns = np.array(found).T
+    return xr.Dataset(
+        {name: ("path", one) for name, one in zip(("length", "angle", "far", "order"), columns, strict=True)}
+    )
+
+
+def test_a_wrong_position_moves_paths_as_derived() -> None:
+    """Paths of a room share its error, so the mean squares vary by about 1 / sqrt(12 rooms); 60 % are two of that."""
+    variance = components(locus.Tolerance(plan=0, position=0.3, heading=0), level_one()).variance[0]
+    paths = moved_paths("position", 0.3)
+    assert float((paths.length**2).mean()) == pytest.approx(variance, rel=0.6)
+    assert float(((paths.angle * paths.far) ** 2).mean()) == pytest.approx(variance, rel=0.6)
+
+
+def test_wrong_walls_move_reflected_paths_as_derived() -> None:
+    """Angles of incidence are not evenly spread, so that the mean square is right within a factor of 2."""
+    variance = components(locus.Tolerance(plan=0.3, position=0, heading=0), level_one()).reflection_variance[0]
+    paths = moved_paths("walls", 0.3)
+    paths = paths.isel(path=np.flatnonzero(paths.order > 0))
+    ratio = float((paths.length**2 / paths.order).mean()) / variance
+    assert 1 / 2 < ratio < 2
+
+
+def level_one() -> Constants:
+    return dataclasses.replace(Constants(), levels=(1.0,), weights=(1.0,), num_headings=(1,))
