@@ -19,6 +19,8 @@ from locus.experiment.table import EVALUATION_TITLES, SCORER_TITLES, Table
 from locus.judge import metrics
 
 NUM_GROUPS, NUM_SNAPSHOTS = 8, 5
+ONCE = {"training.num_seeds": 1}
+"""Every network is trained once; ``test_seeds.py`` has a table with several trainings."""
 MEASURES = [f"{name}{end}" for name in ("loss", "gain", "ratio") for end in ("", "_low", "_high")]
 
 
@@ -37,7 +39,7 @@ def made_up(evaluation: str, num_candidates: int, names: tuple[str, ...]) -> xr.
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A run with up-to-date rows of every evaluation that the table reads."""
     monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
-    opened = locus.open_run("smoke")
+    opened = locus.open_run("smoke", ONCE)
     for name, split in EVALUATIONS.items():
         rows = Rows(opened, split)
         count = 50 + len(name)
@@ -92,10 +94,10 @@ def test_fresh_until_something_that_it_depends_on_changes(run: Run, monkeypatch:
     assert not table.fresh()
     table.make()
     assert table.fresh()
-    changed = locus.open_run("smoke", {"evaluation.num_snapshots": 7})
+    changed = locus.open_run("smoke", {**ONCE, "evaluation.num_snapshots": 7})
     assert Table(Run(run.name, changed.config)).hash() != table.hash()
     assert not Table(Run(run.name, changed.config)).fresh()
-    unrelated = locus.open_run("smoke", {"twin_check.num_layouts": 3})
+    unrelated = locus.open_run("smoke", {**ONCE, "twin_check.num_layouts": 3})
     assert Table(Run(run.name, unrelated.config)).fresh()
     monkeypatch.setattr(metrics, "RECIPE", metrics.RECIPE + 1)
     assert not table.fresh()
