@@ -20,6 +20,7 @@ from locus.score.weight_files import check_method, load_method
 from locus.settings.checks import check_range, plain
 from locus.settings.checksums import intact
 from locus.settings.device import device
+from locus.settings.recording import unrecorded
 
 _TRAIN_SECONDS = 3e-4  # per layout, epoch and encoding, on the machine of benchmarks/results.json
 
@@ -181,6 +182,7 @@ class Weights(Artifact):
         }
 
 
+@unrecorded()
 def further_weights(run: Run) -> dict[str, Weights]:
     """Weights of all trainings of the methods but the first, by stem; empty if each method is trained only once."""
     training = run.config.training

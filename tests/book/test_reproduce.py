@@ -387,7 +387,7 @@ def test_a_stale_store_is_made_anew(copy: Path) -> None:
 
 def test_force_makes_all_but_stores_again(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(reproduce.dry_run(run(), force=True))
-    assert sum(": to make" in line for line in lines) == len(KEPT) + 2
+    assert sum(": to make" in line for line in lines) == len(WITH_SEEDS) + 2
     assert sum(line.endswith("train: fresh") for line in lines) == 3, "stores exist and are reused"
     reproduce.reproduce(run(), "01", force=True)
     assert "notebooks/01_room: computed" in capsys.readouterr().out

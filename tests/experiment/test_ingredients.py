@@ -14,13 +14,15 @@ from locus.experiment.libraries import Library, Observations
 from locus.experiment.moved import MovedTransmitters
 from locus.experiment.rows import Rows
 from locus.experiment.run import Run
+from locus.experiment.seeds import Seeds
 from locus.experiment.unknown_phases import UnknownPhases
 from locus.experiment.weights import Weights
 from locus.settings.config import BACKENDS
 from locus.settings.listing import flat
 
 CONFIG = locus.load_config("smoke")
-APART = ["twin_check.*", "estimator_check.*", "mismatch.*"]
+CHECKS = ["twin_check.*", "estimator_check.*", "mismatch.*"]
+APART = [*CHECKS, "training.num*_seeds"]
 OF_TRAINING = ["training.num_[enb]*", "training.batch", "training.patience", "training.*rate", "training.weight_decay"]
 OF_TRAINING += ["training.validation_share", "features.*"]
 IRRELEVANT = {
@@ -93,6 +95,13 @@ IRRELEVANT = {
         "twin.num_rays",
         "twin.table_size",
     ],
+    "seeds": [
+        *CHECKS,
+        "training.num_test_layouts",
+        "training.baseline_learning_rate",  # at smoke size, baselines are trained once
+        "storage.*",
+        "evaluation.block",
+    ],
 }
 """Settings that an artifact does not depend on."""
 
@@ -107,6 +116,7 @@ def artifact(kind: str, config: locus.Config) -> Artifact:
         "raw_iq": lambda: IqBaselines(run),
         "phase_free": lambda: UnknownPhases(run),
         "moved": lambda: MovedTransmitters(run),
+        "seeds": lambda: Seeds(run),
     }[kind]()
 
 
