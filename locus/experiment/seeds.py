@@ -13,6 +13,7 @@ import xarray as xr
 from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.weights import further_weights
+from locus.settings import checksums
 
 JUDGED = ("grid", "random", "grid_offlist")
 """Evaluations of every training."""
@@ -66,7 +67,7 @@ class Seeds(Result):
         self.save(data.assign_attrs(about).to_dataset(name="log_posterior"))
         for split in _SPLITS:
             for path in self._further(split).files:
-                path.unlink()
+                checksums.remove(path)
 
     def _means(self) -> Iterator[xr.DataArray]:
         """Mean log posterior (network, group) of every evaluation in turn."""

@@ -27,10 +27,21 @@ def sealing(path: Path) -> Iterator[Path]:
     with replacing(path) as scratch:
         yield scratch
         digest = checksum(scratch)
-    with _alone(path.parent):
-        kept = {name: value for name, value in _read(path.parent).items() if (path.parent / name).exists()}
-        lines = (f"{value}  {name}\n" for name, value in sorted({**kept, path.name: digest}.items()))
-        write_text(path.parent / LEDGER, "".join(lines))
+    _record(path.parent, {path.name: digest})
+
+
+def remove(path: Path) -> None:
+    """Delete a file and its recorded checksum."""
+    path.unlink()
+    _record(path.parent, {})
+
+
+def _record(folder: Path, new: dict[str, str]) -> None:
+    """Add checksums to those of a folder, and drop those of files that no longer exist."""
+    with _alone(folder):
+        kept = {name: value for name, value in _read(folder).items() if (folder / name).exists()}
+        lines = (f"{value}  {name}\n" for name, value in sorted({**kept, **new}.items()))
+        write_text(folder / LEDGER, "".join(lines))
 
 
 @contextmanager

@@ -48,6 +48,7 @@ def test_means_are_those_of_the_rows(run: locus.Run) -> None:
 
 def test_rows_of_further_trainings_are_not_kept(run: locus.Run) -> None:
     assert not list(run.results.glob("*/*seed*"))
+    assert not [path for path in run.results.glob("*/SHA256SUMS") if "seed" in path.read_text()]
     assert Seeds(run).fresh()
 
 
