@@ -43,7 +43,8 @@ class Weights(Artifact):
         weight_files.check_method(self.method)
         check_range("seed", self.seed, 0)
         if self.robust and (self.method != "locus_dt" or self.seed):
-            raise ValueError(f"Expected 'robust' only with method 'locus_dt' and seed 0, got {self.method!r}")
+            given = f"{self.method!r} and {self.seed}"
+            raise ValueError(f"Expected 'robust' only with method 'locus_dt' and seed 0, got {given}")
 
     @property
     def name(self) -> str:
