@@ -21,7 +21,7 @@ from locus.receiver import estimator, observation
 from locus.room import errors
 from locus.room.layout import MIN_DISTANCE, Layout, Pose, away_from, draw_position
 from locus.score.method import Scorer
-from locus.settings.config import Config, Radio, TwinOptions
+from locus.settings.config import Config, EstimatorOptions, Radio, TwinOptions
 from locus.twin import Twin, base, make_twin
 
 PATH_TYPES = {"aoa": "float32", "delay": "float64", "gain": "complex64", "order": "int8"}
@@ -115,14 +115,26 @@ class Case:
         found = observation.observe(self.transmitters.paths[_HEARD], self.transmitters.rngs, self.config.radio)
         return found.assign(truth=("snapshot", self.truth, {"units": "1", "long_name": "index of the true candidate"}))
 
-    @functools.cached_property
+    @property
     def observed(self) -> xr.Dataset:
         """Estimated paths (snapshot, path)."""
-        return estimator.estimate(self.snapshots, self.config.estimator)
+        return self.observed_with(self.config.estimator)
+
+    def observed_with(self, options: EstimatorOptions) -> xr.Dataset:
+        """Paths (snapshot, path) estimated with other options."""
+        if options not in self._estimates:
+            self._estimates[options] = estimator.estimate(self.snapshots, options)
+        return self._estimates[options]
+
+    def seen_by(self, scorer: Scorer) -> xr.Dataset:
+        """What a scorer looks at: snapshots, or paths estimated with its own options or else with the run's."""
+        if scorer.sees == "snapshots":
+            return self.snapshots
+        return self.observed_with(getattr(scorer, "estimator", self.config.estimator))
 
     def log_posterior(self, scorer: Scorer) -> xr.DataArray:
         """Log posterior (snapshot, candidate) that a scorer assigns to the snapshots."""
-        return scorer.log_posterior(self.paths, getattr(self, scorer.sees))
+        return scorer.log_posterior(self.paths, self.seen_by(scorer))
 
     def off_list(self) -> OffList:
         """Return the same group with transmitters anywhere in free space."""
@@ -147,6 +159,10 @@ class Case:
     def trace_believed(self, scene: tuple[Layout, Pose], points: NDArray[np.float64] | None = None) -> xr.Dataset:
         """Trace the candidates, or other points (point, 2) [m], in the layout and pose that a wrong twin assumes."""
         return trace_possible(self._twin, *scene, self.candidates if points is None else points)
+
+    @functools.cached_property
+    def _estimates(self) -> dict[EstimatorOptions, xr.Dataset]:
+        return {}
 
     @property
     def _twin(self) -> Twin:

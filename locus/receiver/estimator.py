@@ -5,6 +5,8 @@ Maximum likelihood, eq. (23); the fit itself is in :mod:`locus.receiver.fit`.
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 
 import numpy as np
@@ -36,7 +38,8 @@ def estimate(
 
     Returns:
         Dataset (path) or (snapshot, path) with ``aoa`` in [-pi/2, pi/2], ``delay`` in [0, period), ``gain``, ``snr_db``
-        and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf.
+        and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf. The attribute ``estimator`` holds
+        the options.
 
     Raises:
         ValueError: the samples have the wrong shape or type, or are not finite.
@@ -51,6 +54,7 @@ def estimate(
     batches = torch.from_numpy(samples.astype(np.complex128)).split(_BATCH)
     parts = [fit(despread(batch, radio), options, level) for batch in batches]
     data = _label(Fit(*(torch.cat(column) for column in zip(*parts, strict=True))), radio)
+    data.attrs["estimator"] = json.dumps(dataclasses.asdict(options))
     return data.isel(snapshot=0) if single else data
 
 

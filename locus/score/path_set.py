@@ -49,8 +49,9 @@ class PathSet:
 
     Args:
         radio: waveform and antennas; by default the radio that the paths were traced with, else the paper's.
-        estimator: options with which the paths were estimated; by default ``EstimatorOptions()``. A high
-            ``false_alarm`` helps: false paths do no harm here, and weak ones tell where the transmitter is.
+        estimator: options with which the paths were estimated; by default those stored with the observed paths, else
+            the attribute :attr:`estimator`. A high ``false_alarm`` helps: false paths do no harm here, and weak ones
+            tell where the transmitter is.
         tolerance: how far the twin may be off; by default anything from exact to about 1 m and 5 degrees.
         constants: what theory leaves open; by default tuned on training rooms.
 
@@ -60,6 +61,8 @@ class PathSet:
 
     name: ClassVar[str] = "path_set"
     sees: ClassVar[str] = "observed"
+    estimator: EstimatorOptions
+    """Options with which to estimate paths for this likelihood."""
 
     def __init__(
         self,
@@ -71,9 +74,10 @@ class PathSet:
         if radio:
             _check_narrowband(radio)
         self.radio = radio
-        self.estimator = estimator or EstimatorOptions()
         self.tolerance = tolerance or Tolerance()
         self.constants = constants or Constants()
+        self.estimator = estimator or EstimatorOptions(false_alarm=self.constants.false_alarm)
+        self._given = estimator
 
     def log_likelihood(self, paths: xr.Dataset, observed: xr.Dataset) -> xr.DataArray:
         """Log density of the observed path sets for each candidate, averaged over the errors of the tolerance.
@@ -98,8 +102,9 @@ class PathSet:
         _check(observed, "observed", "snapshot")
         radio = self.radio or Radio.carried_by(paths) or Radio()
         _check_narrowband(radio)
+        estimator = self._given or EstimatorOptions.carried_by(observed) or self.estimator
         mixture, widths = components(self.tolerance, self.constants), find_widths(radio, self.constants)
-        seen, log_clutter = arrange_observed(observed, radio, self.estimator, mixture, widths)
+        seen, log_clutter = arrange_observed(observed, radio, estimator, mixture, widths)
         values = log_likelihoods(arrange_traced(paths, radio), seen, widths, mixture, detection_table())
         values += log_clutter[:, np.newaxis]
         coordinates = {

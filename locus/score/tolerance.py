@@ -74,6 +74,8 @@ class Constants:
     """Prior probability of each level."""
     num_headings: tuple[int, ...] = (1, 3, 3)
     """Number of headings tried at each level, evenly spaced from minus to plus the level's heading error."""
+    false_alarm: float = 0.999
+    """False-alarm rate of the estimator that suits the likelihood best."""
     floor: float = 0.02
     """Share of the prior in every posterior, for what no component foresees."""
 

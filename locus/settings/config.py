@@ -226,6 +226,12 @@ class EstimatorOptions:
         check_range("estimator.angle_padding", self.angle_padding, 1)
         check_range("estimator.delay_padding", self.delay_padding, 1)
 
+    @classmethod
+    def carried_by(cls, data: Any) -> EstimatorOptions | None:
+        """Options stored in the attributes of a Dataset of estimated paths; None if there are none."""
+        text = getattr(data, "attrs", {}).get("estimator")
+        return cls(**json.loads(text)) if text else None
+
 
 @dataclass(frozen=True)
 class Transmitter:

@@ -232,7 +232,7 @@ def test_a_known_sync_offset_and_a_short_window_tell_more() -> None:
         radio = Radio(sync_window=periods * model.radio.period)
         window = min(periods, 1) * radio.num_subcarriers
         expected = at_zero + (math.log(width / window) if window else 0)
-        (found,) = likelihood(PathSet(radio, None, EXACT, model.constants), [[path]], [[seen]])[0]
+        (found,) = likelihood(PathSet(radio, EstimatorOptions(), EXACT, model.constants), [[path]], [[seen]])[0]
         assert found == pytest.approx(expected, abs=tolerance)
 
 
