@@ -38,8 +38,8 @@ def estimate(
 
     Returns:
         Dataset (path) or (snapshot, path) with ``aoa`` in [-pi/2, pi/2], ``delay`` in [0, period), ``gain``, ``snr_db``
-        and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf. The attribute ``estimator`` holds
-        the options.
+        and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf. The attribute
+        ``estimator`` holds the options.
 
     Raises:
         ValueError: the samples have the wrong shape or type, or are not finite.
