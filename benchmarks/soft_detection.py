@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from record import record
 from scipy import special
 
-import locus
 from locus.experiment.case import Case
 from locus.experiment.libraries import training_errors
 from locus.receiver.estimator import despread, threshold
