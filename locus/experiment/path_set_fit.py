@@ -150,7 +150,7 @@ def fit(examples: list[Example], config: Config, num_iterations: int = _NUM_ITER
             bar.set_postfix(loss=f"{intermediate_result.fun:.4f}")
             bar.update()
 
-        options = {"maxiter": num_iterations, "maxfun": 2 * num_iterations, "ftol": 1e-5}
+        options = {"maxiter": num_iterations, "maxfun": 2 * num_iterations, "ftol": 1e-4}
         found = optimize.minimize(slope, start, jac=True, method="L-BFGS-B", callback=show, options=options)
     return from_vector(np.asarray(found.x))
 
