@@ -109,6 +109,11 @@ def test_it_does_not_depend_on_delays_order_padding_and_the_side_of_the_array() 
     np.testing.assert_allclose(turned, before, rtol=1e-9)
 
 
+def test_both_ends_of_a_linear_array_are_one_direction() -> None:
+    near, far = posterior([[(1.5, 3.0, 500.0)], [(1.0, 3.0, 500.0)]], [[(-1.5, 3.0, 500.0)]])[0]
+    assert near > 10 * far
+
+
 def test_a_single_antenna_sees_no_angles() -> None:
     radio = Radio(num_antennas=1)
     sets = [[(a, 3.0, 40.0)] for a in (0.1, 1.0)] + [[(0.1, 3.0, 400.0)]]

@@ -68,6 +68,11 @@ def test_a_fingerprint_is_nearest_to_itself_and_a_missing_path_costs_a_half() ->
     assert distance([paths], [louder])[0] == pytest.approx(3 * 0.5, abs=1e-9)  # 10 dB each
 
 
+def test_both_ends_of_a_linear_array_are_one_direction() -> None:
+    apart = 4 * (2 - math.sin(1.5) - math.sin(1.45))
+    assert distance([[(1.5, 3.0, 50.0)]], [[(-1.45, 9.0, 50.0)]])[0, 0] == pytest.approx(apart, abs=1e-9)
+
+
 def test_it_does_not_depend_on_offset_order_padding_and_the_side_of_the_array() -> None:
     rng = np.random.default_rng(1)
     sets = [draw_paths(rng, n, RADIO, (11, 25)) for n in (2, 4, 6)]
