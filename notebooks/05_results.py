@@ -61,6 +61,7 @@ from locus.experiment.floors import Floors
 from locus.experiment.moved import MovedTransmitters
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
+from locus.experiment.scorers import UNTRAINED_TITLES
 from locus.experiment.seeds import Seeds
 from locus.experiment.table import SCORER_TITLES, Table
 from locus.experiment.unknown_phases import UnknownPhases
@@ -109,7 +110,7 @@ for name in Table.evaluations:
     glue(f"snapshots_{name}", int(one.num_snapshots), display=False)
     glue(f"layouts_{name}", int(one.num_groups), display=False)
     glue(f"candidates_{name}", int(one.num_candidates), display=False)
-for name in RECEIVERS:
+for name in (*UNTRAINED_TITLES, *RECEIVERS):
     glue(f"{name}_ratio", 100 * float(table.ratio.sel({"method": name, "evaluation": "random"})), display=False)
     glue(f"{name}_loss", float(table.loss.sel({"method": name, "evaluation": "random"})), display=False)
 share = float(Floors(opened).open().share.sel({"method": "locus_dt"}))
@@ -157,7 +158,12 @@ trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else Non
 # $\mathcal R$ is {glue:text}`offlist_floored:.1f` %, and with shares of 1 to 10 % it is {glue:text}`offlist_least:.1f` to {glue:text}`offlist_most:.1f` % (the paper prints
 # {glue:text}`printed_grid:.1f` % on Eval Grid). So off the list, with a floor and without, and on the list ({glue:text}`ratio_grid:.1f` %) bracket the paper's number; they do not explain it.
 #
-# The last two lines of a block are not methods but **ideal receivers**. Both follow from Bayes' rule and all samples, not from a handful of estimated
+# Three lines of a block ask the twin as LOCUS-DT does, but compare paths **without a network**; a practitioner would try them first. The *nearest fingerprint* is the distance between the lists of observed and traced paths,
+# in angle, relative delay and strength, turned into a probability with one temperature, fitted on validation rooms: $\mathcal R$ = {glue:text}`fingerprint_ratio:.1f` % on Eval Random. *Angles and strengths* is a likelihood of
+# what LOCUS-DT sees, with widths from theory: {glue:text}`angle_strength_ratio:.1f` %. The *path set* of chapter 6 is a likelihood of everything that the estimator reports, delays included, and allows for errors of the twin:
+# {glue:text}`path_set_ratio:.1f` %.
+#
+# The last two lines are not methods but **ideal receivers**. Both follow from Bayes' rule and all samples, not from a handful of estimated
 # paths, for a receiver to whom the twin tells the truth. The *Bayes limit* knows the signal of each candidate but for one phase and the time when it
 # began; nothing can do better. The *phase-blind receiver* knows angle, delay and mean power of each path, but neither amplitude nor phase. It is no limit; the last section has the one that belongs to unknown phases. On Eval Random they reach
 # {glue:text}`bayes_ratio:.1f` % and {glue:text}`phase_blind_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far off, behind
@@ -169,9 +175,9 @@ trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else Non
 
 # %% tags=["hide-input"]
 baselines = [name for name in weight_files.METHODS if name != "locus_dt"]
-pairs = [("locus_dt", name) for name in baselines] + [
-    (name, "bayes") for name in (*weight_files.METHODS, "phase_blind")
-]
+pairs = [("locus_dt", name) for name in baselines]
+pairs += [(name, "locus_dt") for name in UNTRAINED_TITLES]
+pairs += [(name, "bayes") for name in SCORER_TITLES if name != "bayes"]
 pairs.append(("locus_dt", "phase_blind"))
 compared = {name: paired_losses(rows[name], pairs) for name in ("random", "grid")}
 paired_frame(compared)
@@ -226,7 +232,7 @@ figure = result_figures.tasks_figure(tasks)
 # a bright beam or fan, where one path gives a direction and hardly more; and maps that are bright nearly everywhere except in front of the
 # receiver: nothing was heard, and that, too, says something, as from there it would have been.*
 #
-# The paper's Fig. 3: every method on the same snapshots. The baselines do not ask the twin; the last row is the Bayes limit. It has no value between candidates, so
+# The paper's Fig. 3: its methods on the same snapshots. The baselines do not ask the twin; the last row is the Bayes limit. It has no value between candidates, so
 # each place has the colour of the nearest one on the list.
 
 # %% mystnb={"image": {"alt": "Task 1: six posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
@@ -259,6 +265,7 @@ curve = curves["locus_dt"]
 glue("covered_50", 100 * float(curve.coverage.sel(nominal=0.5)), display=False)
 glue("covered_90", 100 * float(curve.coverage.sel(nominal=0.9)), display=False)
 glue("band_50", 100 * float(curve.high.sel(nominal=0.5) - 0.5), display=False)
+glue("num_curves", len(curves), display=False)
 glue("num_calibrated", sum(int(one.calibrated) for one in curves.values()), display=False)
 glue("limit_calibrated", int(curves["bayes"].calibrated), display=False)
 
@@ -268,7 +275,7 @@ glue("limit_calibrated", int(curves["bayes"].calibrated), display=False)
 # random about the twin's, while here it is exactly that.*
 #
 # LOCUS-DT's 50 % sets hold {glue:text}`covered_50:.1f` % of the truths, its 90 % sets {glue:text}`covered_90:.1f` %; at 50 % the band is {glue:text}`band_50:.1f` points wide to
-# either side. Of the six curves {glue:text}`num_calibrated` stay in their bands everywhere.
+# either side. Of the {glue:text}`num_curves` curves {glue:text}`num_calibrated` stay in their bands everywhere.
 #
 # An average over all snapshots can hide what its parts do. Here is the same by the strength of the strongest path:
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from locus import Run, load_config
 from locus.experiment.artifact import due, make_all
 from locus.experiment.rows import Rows
+from locus.experiment.scorers import UNTRAINED_TITLES
 
 SMALL = {
     "twin.evaluation": "image",
@@ -19,4 +20,4 @@ SMALL = {
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         run = Run("warm", load_config("smoke", SMALL), root=Path(folder))
-        make_all(due([Rows(run, "eval_grid", ("locus_dt", "phase_blind", "bayes"))]))
+        make_all(due([Rows(run, "eval_grid", ("locus_dt", *UNTRAINED_TITLES, "phase_blind", "bayes"))]))

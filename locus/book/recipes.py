@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from locus.book import paper
-from locus.experiment import floors, moved, solver, wrong_twin
+from locus.experiment import floors, moved, nats, solver, temperature, wrong_twin
 from locus.judge import metrics
-from locus.receiver import estimator, observation
+from locus.receiver import estimator, ideal, observation
 from locus.room import errors, layout
-from locus.score import densities, features, limits, method, path_set, phase_free, raw_iq, train
+from locus.score import (
+    angle_strength,
+    densities,
+    features,
+    fingerprint,
+    limits,
+    method,
+    path_lists,
+    path_set,
+    phase_free,
+    raw_iq,
+    train,
+)
 from locus.twin import base
 
 BEARERS = {
@@ -18,6 +30,7 @@ BEARERS = {
     "twin.base": base,
     "receiver.observation": observation,
     "receiver.estimator": estimator,
+    "receiver.ideal": ideal,
     "score.features": features,
     "score.method": method,
     "score.densities": densities,
@@ -25,11 +38,16 @@ BEARERS = {
     "score.train": train,
     "score.limits": limits,
     "score.phase_free": phase_free,
+    "score.path_lists": path_lists,
+    "score.fingerprint": fingerprint,
+    "score.angle_strength": angle_strength,
     "score.path_set": path_set,
     "judge.metrics": metrics,
     "experiment.floors": floors,
     "experiment.moved": moved,
+    "experiment.nats": nats,
     "experiment.solver": solver,
+    "experiment.temperature": temperature,
     "experiment.wrong_twin": wrong_twin,
     "book.paper": paper,  # for its numbers; the rest of the book is hashed with the chapters that use it
 }
@@ -37,6 +55,7 @@ BEARERS = {
 
 COVERED_BY = {
     "judge.bootstrap": "judge.metrics",
+    "judge.calibration": "judge.metrics",
     "judge.credible": "judge.metrics",
     "judge.floor": "judge.metrics",
     "receiver.crlb": "receiver.estimator",

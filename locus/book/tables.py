@@ -13,6 +13,7 @@ import xarray as xr
 from locus.experiment import unknown_phases
 from locus.experiment.table import EVALUATION_TITLES, SCORER_TITLES
 from locus.judge import metrics
+from locus.judge.calibration import covered_by_snr
 from locus.score import weight_files
 
 
@@ -219,13 +220,15 @@ def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
 
 
 def calibration_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
-    """By SNR of the strongest path: number of snapshots, and share of truths in one method's 50 % and 90 % sets."""
+    """Number of snapshots, and share of truths in one method's 50 % and 90 % sets, of all and by the strongest path."""
+    own = rows.sel({"method": [method]})
+    shares = {mass: covered_by_snr(own, mass, np.random.default_rng(0)).isel(method=0) for mass in (0.5, 0.9)}
     lines = {}
-    for name, part in metrics.binned(rows.sel({"method": [method]}), "snr_db").items():
-        if part.sizes["snapshot"]:
-            shares = {mass: metrics.covered(part, mass, np.random.default_rng(0)).isel(method=0) for mass in (0.5, 0.9)}
-            lines[name] = {"snapshots": str(part.sizes["snapshot"])} | {
-                f"in the {100 * mass:.0f} % set [%]": percent(share, "covered") for mass, share in shares.items()
+    for band, count in shares[0.9].num_snapshots.to_series().items():
+        if count:
+            lines[band] = {"snapshots": str(count)} | {
+                f"in the {100 * mass:.0f} % set [%]": percent(share.sel(band=band), "covered")
+                for mass, share in shares.items()
             }
     return pd.DataFrame(lines).T
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from locus.experiment import ingredients
+from locus.experiment import ingredients, splits
 from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.case import Case
 from locus.experiment.libraries import training_errors
@@ -57,8 +57,7 @@ class Floors(Result):
     @property
     def groups(self) -> range:
         """Validation rooms of the training split."""
-        training = self.run.config.training
-        return range(training.num_layouts - training.num_validation_layouts, training.num_layouts)
+        return splits.validation_groups(self.run.config)
 
     @property
     def needs(self) -> tuple[Artifact, ...]:

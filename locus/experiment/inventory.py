@@ -6,11 +6,13 @@ from locus.experiment.artifact import Artifact
 from locus.experiment.floors import Floors
 from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.moved import MovedTransmitters
+from locus.experiment.nats import Nats
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run
 from locus.experiment.seeds import Seeds
 from locus.experiment.table import Table
+from locus.experiment.temperature import Temperature
 from locus.experiment.unknown_phases import UnknownPhases
 from locus.experiment.weights import Weights, further_weights
 from locus.experiment.witness import Witness
@@ -22,7 +24,9 @@ def kept(run: Run) -> list[Artifact]:
     """Weights and results, in the order in which they are made."""
     weights = [Weights(run, method) for method in weight_files.METHODS]
     rows = [Rows(run, split) for split in dict.fromkeys(EVALUATIONS.values())]
-    later = [OtherTwin(run), IqBaselines(run), UnknownPhases(run), MovedTransmitters(run), Floors(run), Robustness(run)]
+    beyond = [OtherTwin(run), IqBaselines(run), UnknownPhases(run), Nats(run), MovedTransmitters(run)]
+    wrong = [Floors(run), Robustness(run)]
     again = further_weights(run)
     seeds = [*again.values(), Seeds(run)] if again else []
-    return [*weights, Weights(run, "locus_dt", robust=True), *rows, *seeds, Table(run), *later, Witness(run)]
+    fitted = [*weights, Weights(run, "locus_dt", robust=True), Temperature(run)]
+    return [*fitted, *rows, *seeds, Table(run), *beyond, *wrong, Witness(run)]

@@ -18,16 +18,17 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from locus.experiment import ingredients, netcdf, splits
+from locus.experiment import ingredients, netcdf, scorers, splits
 from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.case import Case, OffList
 from locus.experiment.libraries import estimate_seconds, trace_seconds
 from locus.experiment.over_groups import over_groups
 from locus.experiment.run import Run, fingerprint, versions
-from locus.experiment.weights import Weights, further_weights
+from locus.experiment.scorers import UNTRAINED_TITLES
+from locus.experiment.weights import further_weights
 from locus.judge import metrics
 from locus.receiver import estimator
-from locus.score import limits, weight_files
+from locus.score import weight_files
 from locus.score.limits import RECEIVERS
 from locus.score.method import Scorer
 from locus.settings.checksums import intact
@@ -36,13 +37,13 @@ from locus.settings.config import Config
 EVALUATIONS = {"test": "test", "random": "eval_random", "grid": "eval_grid", "grid_offlist": "eval_grid"}
 """Split of each evaluation. In ``grid_offlist``, transmitters are anywhere in free space, not on candidates."""
 
-_RECEIVER_SECONDS = 8e-5  # both ideal receivers, per snapshot and candidate
+_SECONDS = {"path_set": 3e-5, **dict.fromkeys(RECEIVERS, 4e-5)}  # per snapshot and candidate; others are quicker
 
 
 def methods_of(split: str) -> tuple[str, ...]:
-    """Names evaluated on a split: methods and ideal receivers; on ``test``, methods and each encoding of a baseline."""
+    """Names evaluated on a split: methods and ideal receivers; on ``test``, networks, baselines in each encoding."""
     if split != "test":
-        return (*weight_files.METHODS, *RECEIVERS)
+        return (*weight_files.METHODS, *UNTRAINED_TITLES, *RECEIVERS)
     apart = [name for name in weight_files.METHODS if len(weight_files.encodings(name)) > 1]
     encoded = (f"{name}.{encoding}" for name in apart for encoding in weight_files.encodings(name))
     return (*weight_files.METHODS, *encoded)
@@ -120,13 +121,9 @@ class Rows(Artifact):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """Weights of the methods."""
-        weights = [self._weights(name) for name in self.methods if name not in RECEIVERS]
-        return tuple({one.name: one for one in weights}.values())
-
-    def _weights(self, method: str) -> Weights:
-        """Weights of a method, whose name may be followed by an encoding or a seed."""
-        return further_weights(self.run).get(method) or Weights(self.run, method.partition(".")[0])
+        """What the methods are made from."""
+        found = [need for name in self.methods for need in scorers.needs(self.run, name)]
+        return tuple({one.name: one for one in found}.values())
 
     @property
     def files(self) -> list[Path]:
@@ -146,12 +143,8 @@ class Rows(Artifact):
 
     def _recipe_of(self, method: str) -> dict[str, Any]:
         """Everything that a single row of one method depends on."""
-        scorer = (
-            {"limits": limits.RECIPE}
-            if method in RECEIVERS
-            else {"weights": self._weights(method).hash(), "method": method}
-        )
         estimates = ingredients.of_estimates(self.run.config, self.split)
+        scorer = scorers.recipe(self.run, method)
         return {"estimates": estimates, **scorer, "recipes": {"metrics": metrics.RECIPE}}
 
     def hash_of(self, method: str) -> str:
@@ -163,8 +156,8 @@ class Rows(Artifact):
         """Estimated time [s] on ``num_workers`` workers."""
         config, split = self.run.config, self.split
         snapshots, candidates = splits.num_snapshots(config, split), splits.num_candidates(config, split)
-        limit = snapshots * candidates * _RECEIVER_SECONDS if set(RECEIVERS) & set(self._due()) else 0.0
-        group = trace_seconds(config, split) + len(self.evaluations) * (estimate_seconds(config, split) + limit)
+        scores = snapshots * candidates * sum(_SECONDS.get(method, 0.0) for method in self._due())
+        group = trace_seconds(config, split) + len(self.evaluations) * (estimate_seconds(config, split) + scores)
         return splits.num_groups(config, split) * group / num_workers
 
     def fresh(self) -> bool:
@@ -195,35 +188,27 @@ class Rows(Artifact):
             block: [method for method in methods if not self._has_block(method, block)]
             for block in range(self._num_blocks)
         }
-        scorers = self._scorers(methods)
+        loaded = {name: scorers.load(self.run, name) for name in methods}
         num_groups = splits.num_groups(self.run.config, self.split)
         done = sum(len(self._span(block)) for block, missing in todo.items() if not missing)
         title = f"evaluating {self.name.removeprefix('results/')}"
         with tqdm(total=num_groups, initial=done, desc=title, unit="group") as bar:
             for block, missing in todo.items():
                 if missing:
-                    self._evaluate(block, {name: scorers[name] for name in missing}, workers, bar)
+                    self._evaluate(block, {name: loaded[name] for name in missing}, workers, bar)
         for method in methods:
             self._join(method)
         if not any(self._blocks.glob("*.nc")):
             shutil.rmtree(self._blocks, ignore_errors=True)
 
-    def _evaluate(self, block: int, scorers: dict[str, Scorer], workers: Workers, bar: tqdm[Any]) -> None:
-        arguments = {"split": self.split, "scorers": scorers}
+    def _evaluate(self, block: int, loaded: dict[str, Scorer], workers: Workers, bar: tqdm[Any]) -> None:
+        arguments = {"split": self.split, "scorers": loaded}
         rows = over_groups(
             evaluate_group, self.run.config, self._span(block), workers(), progress=bar.update, **arguments
         )
-        for name in scorers:
+        for name in loaded:
             one = rows.sel({"method": name}).reset_coords("method", drop=True)
             netcdf.save(self._block_path(name, block), one, {"hash": self._block_hash(name, block)})
-
-    def _scorers(self, methods: list[str]) -> dict[str, Scorer]:
-        return {
-            name: RECEIVERS[name]
-            if name in RECEIVERS
-            else weight_files.load_method(self.run.models / f"{name}.safetensors")[0]
-            for name in methods
-        }
 
     def _cut(self, method: str) -> None:
         """Split intact files of a different number of groups back into blocks, to reuse their rows."""

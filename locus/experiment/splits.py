@@ -12,7 +12,7 @@ from locus.settings.config import Config
 
 # Random streams. Splits with different streams share no layouts; the two evaluation splits share theirs.
 _ROOMS = {"train": 0, "test": 1, "eval_random": 2, "eval_grid": 2, "check": 3}
-_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS, _PHASES = 0, 1, 2, 3, 4
+_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS, _PHASES, _IDEAL = 0, 1, 2, 3, 4, 5
 
 SPLITS = ("train", "test", "eval_random", "eval_grid")
 """Splits of the experiment; the extra split ``check`` compares twins."""
@@ -50,6 +50,12 @@ def num_snapshots(config: Config, split: str) -> int:
     return config.evaluation.num_snapshots if split.startswith("eval") else config.training.num_snapshots
 
 
+def validation_groups(config: Config) -> range:
+    """Groups of the train split that validate during training, the last ones."""
+    training = config.training
+    return range(training.num_layouts - training.num_validation_layouts, training.num_layouts)
+
+
 def backend(config: Config, split: str) -> str:
     """Name of the twin that traces a split."""
     return config.twin.evaluation if split.startswith("eval") else config.twin.train
@@ -80,6 +86,11 @@ def error_rng(config: Config, split: str, index: int) -> Generator:
 def phase_rng(config: Config, split: str, index: int) -> Generator:
     """Generator of the phases and offsets that sample the phase-free limit of a group."""
     return np.random.default_rng([config.seed, _ROOMS[split], index, _PHASES])
+
+
+def ideal_rng(config: Config, split: str, index: int) -> Generator:
+    """Generator of what an ideal estimator reports of the transmitters of a group."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _IDEAL])
 
 
 def tie_rng(config: Config, split: str, index: int, *, off_list: bool = False) -> Generator:

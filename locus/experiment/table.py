@@ -9,12 +9,18 @@ import xarray as xr
 
 from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.rows import EVALUATIONS, Rows
+from locus.experiment.scorers import UNTRAINED_TITLES
 from locus.experiment.seeds import Seeds
 from locus.experiment.weights import further_weights
 from locus.judge import metrics
 from locus.score import weight_files
 
-SCORER_TITLES = {**weight_files.METHOD_TITLES, "phase_blind": "phase-blind receiver", "bayes": "Bayes limit"}
+SCORER_TITLES = {
+    **weight_files.METHOD_TITLES,
+    **UNTRAINED_TITLES,
+    "phase_blind": "phase-blind receiver",
+    "bayes": "Bayes limit",
+}
 """Display names of methods and ideal receivers, in the order of the table."""
 
 EVALUATION_TITLES = {"grid": "Eval Grid", "random": "Eval Random", "grid_offlist": "Eval Grid, off the list"}

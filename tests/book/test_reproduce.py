@@ -64,6 +64,7 @@ KEPT = [
     "models/gauss_polar",
     "models/gmm_cart",
     "models/locus_dt.robust",
+    "results/temperature",
     "results/test",
     "results/eval_random",
     "results/eval_grid",
@@ -73,23 +74,28 @@ KEPT = [
     "results/other_twin",
     "results/raw_iq",
     "results/phase_free",
+    "results/nats",
     "results/moved",
     "results/floors",
     "results/robustness",
     "results/witness",
 ]
 SEEDS = ["results/eval_grid.seeds", "results/eval_random.seeds"]
-WITH_SEEDS = [*KEPT[:9], *SEEDS, *KEPT[9:]]
+WITH_SEEDS = [*KEPT[:10], *SEEDS, *KEPT[10:]]
 EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candidates/train", *WITH_SEEDS[4:]]
 ROWS = ["results/eval_random", "results/eval_grid"]
 AVERAGED = [*SEEDS, "results/seeds"]
-SUMMARISED = ["results/table", "results/other_twin", "results/raw_iq", "results/phase_free"]
+SUMMARISED = ["results/table", "results/other_twin", "results/raw_iq", "results/phase_free", "results/nats"]
 ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
-LATER = ("results/seeds", "results/other_twin", "results/phase_free", "results/moved")
-NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "models/locus_dt.seed1", *LATER)]
+LATER = ("results/seeds", "results/other_twin", "results/phase_free", "results/nats", "results/moved")
+OWN = ("models/locus_dt.robust", "models/locus_dt.seed1", "results/temperature")
+NO_TWIN = [name for name in KEPT[1:] if name not in (*OWN, *LATER)]
 """Steps that depend on the baselines."""
 NO_SAMPLES = [name for name in WITH_SEEDS if name != "results/raw_iq"]
 """Steps that depend on estimated paths."""
+TRAINED = [name for name in WITH_SEEDS if name != "results/temperature"]
+"""Steps that depend on networks."""
+ON_LOCUS_DT = [name for name in TRAINED[4:] if name != "results/raw_iq"]
 LISTED = len(KEPT) + 2  # with two chapters
 ALL = len(EVERYTHING) + 2
 
@@ -155,6 +161,7 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         *(f"training {name}, {code}" for name in weight_files.METHODS[1:] for code in weight_files.encodings(name)),
         "candidates of train, with errors",
         "training locus_dt with errors",
+        "fitting the fingerprint",
         "evaluating test",
         "evaluating eval_random",
         "evaluating eval_grid",
@@ -166,6 +173,7 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "evaluating raw IQ on eval_random",
         "evaluating raw IQ on eval_grid",
         "sampling unknown phases",
+        "looking for the nats",
         "moving transmitters",
         "fitting floors",
         "evaluating with wrong twins",
@@ -183,7 +191,7 @@ def test_it_begins_with_what_it_takes_and_ends_with_what_came_out(
     lines = capsys.readouterr().out.splitlines()
     expected = rf"tiny: 1 of {ALL} steps to make, about [\d.]+ s on \d+ workers, at most 0.00 GiB"
     assert re.fullmatch(expected, lines[0])
-    ends = lines[-8:]
+    ends = lines[-len(SCORER_TITLES) - 2 :]
     assert ends[0].split() == ["Eval", "Grid", "Eval", "Random"]
     table = Table(run()).open()
     for line, name in zip(ends[1:-1], table.method.values, strict=True):
@@ -270,7 +278,7 @@ class TestRemove:
 
 
 def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
-    assert due(run(training__learning_rate=1e-3)) == ["models/locus_dt", *NO_SAMPLES[4:], "notebooks/02_score"]
+    assert due(run(training__learning_rate=1e-3)) == ["models/locus_dt", *ON_LOCUS_DT, "notebooks/02_score"]
     assert due(run(training__baseline_learning_rate=1e-3)) == NO_TWIN
     assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *NO_SAMPLES, "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
@@ -287,9 +295,12 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
         ("room.errors", ["wrong_candidates/train", *ROBUST]),
         ("score.densities", NO_TWIN),
         ("score.raw_iq", ["results/raw_iq"]),
-        ("score.method", [*WITH_SEEDS, "notebooks/02_score"]),
-        ("score.limits", [*ROWS, "results/table", "results/phase_free", "results/moved"]),
-        ("score.phase_free", ["results/phase_free"]),
+        ("score.method", [*TRAINED, "notebooks/02_score"]),
+        ("score.limits", [*ROWS, "results/table", "results/phase_free", "results/nats", "results/moved"]),
+        ("score.phase_free", ["results/phase_free", "results/nats"]),
+        ("score.path_set", [*ROWS, "results/table", "results/nats"]),
+        ("score.angle_strength", [*ROWS, "results/table", "results/nats"]),
+        ("score.fingerprint", ["results/temperature", *ROWS, "results/table"]),
         ("receiver.observation", ["observations/train", *WITH_SEEDS, "notebooks/02_score"]),
         ("room.layout", [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]),
     ],

@@ -12,9 +12,11 @@ from locus.experiment.artifact import Artifact
 from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.libraries import Library, Observations
 from locus.experiment.moved import MovedTransmitters
+from locus.experiment.nats import Nats
 from locus.experiment.rows import Rows
 from locus.experiment.run import Run
 from locus.experiment.seeds import Seeds
+from locus.experiment.temperature import Temperature
 from locus.experiment.unknown_phases import UnknownPhases
 from locus.experiment.weights import Weights
 from locus.settings.config import BACKENDS
@@ -83,6 +85,30 @@ IRRELEVANT = {
         "evaluation.block",
         "evaluation.num_grid_candidates",
     ],
+    "temperature": [
+        *APART,
+        "training.num_test_layouts",
+        "training.num_[enb]*",
+        "training.batch",
+        "training.patience",
+        "training.*rate",
+        "training.weight_decay",
+        "training.validation_share",  # three rooms and four are too few alike
+        "features.*",
+        "evaluation.*",
+        "storage.*",
+        "twin.evaluation",
+        "twin.num_rays",
+        "twin.table_size",
+    ],
+    "nats": [
+        *APART,
+        "training.num_test_layouts",
+        "training.baseline_learning_rate",
+        "storage.*",
+        "evaluation.block",
+        "evaluation.num_grid_candidates",
+    ],
     "moved": [
         *APART,
         "training.num_test_layouts",
@@ -115,6 +141,8 @@ def artifact(kind: str, config: locus.Config) -> Artifact:
         "rows": lambda: Rows(run, "eval_random", ("locus_dt",)),
         "raw_iq": lambda: IqBaselines(run),
         "phase_free": lambda: UnknownPhases(run),
+        "temperature": lambda: Temperature(run),
+        "nats": lambda: Nats(run),
         "moved": lambda: MovedTransmitters(run),
         "seeds": lambda: Seeds(run),
     }[kind]()

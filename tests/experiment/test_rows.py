@@ -11,6 +11,7 @@ import xarray as xr
 
 import locus
 from locus.experiment import rows as rows_module
+from locus.experiment import scorers
 from locus.experiment.case import Case, OffList
 from locus.experiment.over_groups import over_groups
 from locus.experiment.rows import Rows, evaluate_group
@@ -87,7 +88,7 @@ class TestBlocks:
     def rows(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rows:
         monkeypatch.setenv("LOCUS_DATA", str(tmp_path))
         changes = {"training.num_test_layouts": 7, "evaluation.block": 3}
-        monkeypatch.setattr(Rows, "_scorers", lambda _, methods: dict.fromkeys(methods))
+        monkeypatch.setattr(scorers, "load", lambda *_: None)
         return Rows(locus.open_run("smoke", changes), "test", ("locus_dt", "gmm_cart"))
 
     @pytest.fixture

@@ -21,8 +21,8 @@ def test_the_three_measures_are_one(glued: dict[str, float], evaluation: str) ->
 
 
 def test_nothing_beats_the_limit(glued: dict[str, float]) -> None:
-    # Four methods and the phase-blind receiver, on two evaluations
-    assert glued["limit_comparisons"] == 10
+    # Four networks, three methods without one, and the phase-blind receiver, on two evaluations
+    assert glued["limit_comparisons"] == 16
     assert glued["limit_beaten"] == 0
     assert glued["bayes_loss"] <= glued["loss_random"]
     assert glued["to_limit"] == pytest.approx(glued["to_blind"] + glued["between_receivers"], abs=1e-5)
@@ -43,6 +43,11 @@ def test_the_phase_free_limit_lies_between_its_neighbours(glued: dict[str, float
 def test_sixty_rooms_teach_something_that_carries_over(glued: dict[str, float]) -> None:
     assert glued["loss_random"] < 0
     assert glued["baselines_beaten"] >= 3  # of six, with the whole, wide interval above zero
+
+
+def test_methods_without_a_network_know_something_without_training(glued: dict[str, float]) -> None:
+    for name in ("fingerprint", "angle_strength", "path_set"):
+        assert 0 < glued[f"{name}_ratio"] < glued["bayes_ratio"] + 5
 
 
 def test_calibration_is_judged_within_a_band(glued: dict[str, float]) -> None:

@@ -17,12 +17,15 @@ from locus.book.studies.posterior_maps import Task
 from locus.draw import FLOOR, draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.experiment.table import SCORER_TITLES
 
-# Okabe-Ito colours; markers and line styles differ as well, for print without colour
+# Okabe-Ito colours and brown; markers and line styles differ as well, for print without colour
 STYLES: dict[str, dict[str, Any]] = {
     "locus_dt": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     "gauss_cart": {"color": "#E69F00", "marker": "v", "linestyle": ":"},
     "gauss_polar": {"color": "#CC79A7", "marker": "^", "linestyle": "-."},
     "gmm_cart": {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    "fingerprint": {"color": "#56B4E9", "marker": "X", "linestyle": (0, (3, 1, 1, 1))},
+    "angle_strength": {"color": "#8C510A", "marker": "d", "linestyle": (0, (4, 2, 1, 2, 1, 2))},
+    "path_set": {"color": "#009E73", "marker": "P", "linestyle": "-"},
     "phase_blind": {"color": "0.55", "marker": "D", "linestyle": (0, (6, 2))},
     "bayes": {"color": "black", "marker": "*", "linestyle": (0, (1, 1))},
 }
@@ -102,7 +105,7 @@ def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: fl
 def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
     """Coverage minus nominal level, per method, from :func:`locus.judge.metrics.coverage`."""
     layout = ConstrainedLayoutEngine(w_pad=0.12)
-    figure, panels = plt.subplots(2, 3, figsize=(8.6, 5.0), layout=layout, sharex=True)
+    figure, panels = plt.subplots(3, 3, figsize=(8.6, 7.6), layout=layout, sharex=True)
     for (name, curve), axes in zip(curves.items(), panels.flat, strict=True):
         nominal = 100 * curve.nominal
         low, high, found = (100 * curve[part] - nominal for part in ("low", "high", "coverage"))
@@ -110,7 +113,7 @@ def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
         axes.axhline(0, color="0.4", linewidth=0.8)
         axes.plot(nominal, found, color=STYLES[name]["color"], linewidth=2)
         verdict = "in the band" if bool(curve.calibrated) else "leaves the band"
-        axes.set_title(f"{SCORER_TITLES[name]}: {verdict}", fontsize="medium")
+        axes.set_title(f"{SCORER_TITLES[name]}:\n{verdict}", fontsize="medium")
         reach = 1.15 * float(max(abs(found).max(), high.max()))
         axes.set(xlim=(0, 100), ylim=(-reach, reach), xticks=range(0, 101, 25))
         axes.grid(alpha=0.3)
@@ -150,7 +153,7 @@ def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
         centre = np.arange(kept.sizes["bin"])
         for number, name in enumerate(SCORER_TITLES):
             one = kept.sel({"method": name})
-            place = centre + 0.11 * (number - (len(SCORER_TITLES) - 1) / 2)
+            place = centre + 0.75 / len(SCORER_TITLES) * (number - (len(SCORER_TITLES) - 1) / 2)
             ends = np.nan_to_num(np.abs(np.stack([one.loss - one.loss_low, one.loss_high - one.loss])))
             style = {"color": STYLES[name]["color"], "marker": STYLES[name]["marker"], "linestyle": "none"}
             axes.errorbar(place, one.loss, yerr=ends, capsize=2.5, label=SCORER_TITLES[name], **style)
