@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from locus.book import paper
-from locus.experiment import floors, moved, solver, wrong_twin
+from locus.experiment import any_radio, floors, moved, reachable, solver, wrong_twin
 from locus.judge import metrics
 from locus.receiver import estimator, observation
 from locus.room import errors, layout
@@ -31,6 +31,8 @@ BEARERS = {
     "experiment.moved": moved,
     "experiment.solver": solver,
     "experiment.wrong_twin": wrong_twin,
+    "experiment.reachable": reachable,
+    "experiment.any_radio": any_radio,
     "book.paper": paper,  # for its numbers; the rest of the book is hashed with the chapters that use it
 }
 """Modules with a RECIPE."""

@@ -129,7 +129,10 @@ def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer]) -> xr
 
 
 class AnyRadio(Result):
-    """``results/any_radio.nc`` of a run: ``log_posterior`` (setup, snapshot, method), with ``factor`` and ``value``."""
+    """``results/any_radio.nc`` of a run: ``log_posterior`` (setup, snapshot, method).
+
+    Coordinates ``factor`` and ``value`` (setup) describe a setup; ``own`` says whether it is the run's own one.
+    """
 
     stem = "any_radio"
 
@@ -170,7 +173,9 @@ class AnyRadio(Result):
         scorers, groups = {name: known[name] for name in METHODS}, range(self.num_groups)
         with tqdm(total=len(groups), desc="trying other radios", unit="group") as bar:
             rows = over_groups(evaluate_group, config, groups, workers(), progress=bar.update, scorers=scorers)
-        columns = {name: ("setup", [getattr(one, name) for one in setups(config)]) for name in ("factor", "value")}
+        tried = setups(config)
+        columns = {name: ("setup", [getattr(one, name) for one in tried]) for name in ("factor", "value")}
+        columns["own"] = ("setup", [one.size is None and one.settings(config).radio == config.radio for one in tried])
         count = min(NUM_CANDIDATES, config.evaluation.num_candidates)
         self.save(rows.assign_coords(columns), num_candidates=count)
 
@@ -187,7 +192,7 @@ def summary(rows: xr.Dataset) -> xr.Dataset:
         found = metrics.summary(one, rows.attrs["num_candidates"], np.random.default_rng(0))
         gaps = [metrics.paired(one, name, "phase_blind", np.random.default_rng(0)) for name in one.method.values]
         parts.append(found.merge(xr.concat(gaps, found.method)).reindex({"method": rows.method.values}))
-    return xr.concat(parts, "setup").assign_coords({name: rows[name] for name in ("factor", "value")})
+    return xr.concat(parts, "setup").assign_coords({name: rows[name] for name in ("factor", "value", "own")})
 
 
 def rises(rows: xr.Dataset, method: str = "path_set") -> xr.Dataset:
@@ -198,7 +203,7 @@ def rises(rows: xr.Dataset, method: str = "path_set") -> xr.Dataset:
     """
     powers = rows.isel(setup=np.flatnonzero(rows.factor == "power")).sel({"method": method}).drop_vars("method")
     names = [f"{value:g}" for value in powers.value.values]
-    pairs = powers[["log_posterior"]].rename(setup="method").drop_vars(["factor", "value"])
+    pairs = powers[["log_posterior"]].rename(setup="method").drop_vars(["factor", "value", "own"])
     pairs = pairs.transpose("snapshot", "method").assign_coords(method=names)
     steps = [
         metrics.paired(pairs, after, before, np.random.default_rng(0)) for before, after in itertools.pairwise(names)

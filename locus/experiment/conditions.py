@@ -27,6 +27,7 @@ SPLIT = "eval_random"
 _DEGREES = (0.3, 1.0, 3.0, 5.0, 10.0)
 _MATERIALS = ("brick", "wood", "glass", "metal")
 _SCALE = 0.02
+_SMALL = {"obstacles": 1.0, "walls": 1.0, "position": 1.0, "heading": math.radians(5)}
 _WORLD_PATHS = 64  # a world has all of its paths, whatever number a twin keeps
 
 
@@ -44,6 +45,12 @@ class Condition:
     """Options of the twin that traces the world, where they differ from the run's."""
     twin: dict[str, Any] = field(default_factory=dict)
     """Options of the twin that traces the candidates, where they differ from the run's."""
+
+    @property
+    def small(self) -> bool:
+        """Whether all errors are of plan and pose, and at most 1 m and 5 degrees."""
+        known = all(kind in _SMALL and size <= _SMALL[kind] for kind, size in self.errors.items())
+        return known and not (self.moved or self.world or self.twin)
 
 
 def conditions(config: Config) -> list[Condition]:

@@ -8,7 +8,6 @@ rooms only, and for errors that a tolerance covers.
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
@@ -40,17 +39,14 @@ NUM_WORLDS = 16
 METHODS = ("true_world", "sampled_worlds")
 """The path set with the true world and no tolerance, and averaged over sampled worlds."""
 
-_LARGEST = {"obstacles": 1.0, "walls": 1.0, "position": 1.0, "heading": math.radians(5), "scale": math.inf}
 _REMAINING = 0.5  # tolerance of each sampled world, relative to the errors: it is not the true one, either
 _FLOOR = 0.02  # share of uniform guessing in the average over worlds; the path set itself has a floor, too
 _EXACT = Tolerance(0.0, 0.0, 0.0, 0.0)
 
 
 def sampled(condition: Condition) -> bool:
-    """Whether the errors of a condition are geometric and small enough to sample worlds."""
-    return bool(condition.errors) and all(
-        kind in _LARGEST and size <= _LARGEST[kind] for kind, size in condition.errors.items()
-    )
+    """Whether worlds are sampled around the twin of a condition."""
+    return bool(condition.errors) and (condition.small or condition.kind == "scale")
 
 
 def evaluate_group(config: Config, index: int) -> xr.Dataset:
