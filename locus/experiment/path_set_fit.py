@@ -231,6 +231,11 @@ class PathSetFit(Artifact):
         load_constants.cache_clear()
 
 
+def fitted(run: Run) -> PathSet:
+    """The path set with the constants of a run."""
+    return PathSet(constants=load_constants(PathSetFit(run).path))
+
+
 def _halves(losses: NDArray[np.float64]) -> dict[str, float]:
     """Mean loss of the rooms with exact twins, which are every second, and of the others."""
     return {"exact": float(losses[::2].mean()), "wrong": float(losses[1::2].mean())}
