@@ -44,18 +44,19 @@ def simulate(scorer: PathSet, paths: xr.Dataset, candidate: ArrayLike, rng: Gene
     """
     radio = scorer.radio or Radio.carried_by(paths) or Radio()
     which = np.asarray(candidate, dtype=np.int64)
-    traced = Traced(*(part[which] for part in arrange_traced(paths, radio)))
+    traced = Traced._make(part[which] for part in arrange_traced(paths, radio))
     mixture = components(scorer.tolerance, scorer.constants)
     share = np.asarray(mixture.weight) / np.sum(mixture.weight)
     drawn = rng.choice(len(share), len(which), p=share)
-    chosen = Components(*(part[drawn] for part in mixture))
+    chosen = Components._make(part[drawn] for part in mixture)
     widths = find_widths(radio, scorer.constants)
     level = threshold(scorer.estimator, radio) * radio.num_subcarriers * radio.num_antennas
     reported = _reported(traced, chosen, widths, level, rng)
     clutter = _clutter(chosen.unknown, scorer.estimator, widths, level, rng)
     sine, delay, energy = (np.concatenate(pair, axis=1) for pair in zip(reported, clutter, strict=True))
     order = np.argsort(-energy, axis=1, kind="stable")[:, : min(scorer.estimator.num_paths, MOST_SEEN)]
-    return _label(*(np.take_along_axis(part, order, axis=1) for part in (sine, delay, energy)), scorer.estimator, radio)
+    sine, delay, energy = (np.take_along_axis(part, order, axis=1) for part in (sine, delay, energy))
+    return _label(sine, delay, energy, scorer.estimator, radio)
 
 
 def _reported(

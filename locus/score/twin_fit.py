@@ -1,8 +1,8 @@
 """How well a capture fits the twin: traced and observed paths in, a p-value of each snapshot out.
 
-If the twin is exact, a candidate drawn from the posterior and the observed paths have the same joint distribution as the
-true candidate and what is reported of it. So the observed set is one among sets simulated for that candidate, and its
-rank by any statistic is uniform. The statistic here is the log density of the set in a world of clutter alone, with as
+If the twin is exact, a candidate drawn from the posterior and the observed paths are distributed together like the true
+candidate and what is reported of it. So the observed set is one among sets simulated for that candidate, and its rank
+by any statistic is uniform. The statistic here is the log density of the set in a world of clutter alone, with as
 many untraced paths expected as can be reported, less that of the candidate's: it is high for predicted paths that are
 missing or elsewhere, and for strong paths that nothing predicts.
 """
@@ -75,9 +75,10 @@ def twin_fit(
 
 def _exactly(constants: Constants, radio: Radio, estimator: EstimatorOptions, spacing: float) -> PathSet:
     """Likelihood of an exact twin, for a transmitter anywhere in a square of side ``spacing`` [m]."""
-    plain = {"levels": (1.0,), "weights": (1.0,), "num_headings": (1,), "miss_per_metre": 0.0, "unknown_per_metre": 0.0}
+    single = dataclasses.replace(constants, levels=(1.0,), weights=(1.0,), num_headings=(1,))
+    single = dataclasses.replace(single, miss_per_metre=0.0, unknown_per_metre=0.0)
     blur = Tolerance(plan=0.0, position=spacing / math.sqrt(6), heading=0.0, material_db=0.0)  # spacing^2 / 12 an axis
-    return PathSet(radio, estimator, blur, dataclasses.replace(constants, **plain))
+    return PathSet(radio, estimator, blur, single)
 
 
 def _misfit(exact: PathSet, own: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float64]:
@@ -87,3 +88,28 @@ def _misfit(exact: PathSet, own: xr.Dataset, observed: xr.Dataset) -> NDArray[np
     strange = PathSet(exact.radio, exact.estimator, exact.tolerance, many)
     clutter, candidate = strange.log_likelihood(silent, observed), exact.log_likelihood(own, observed)
     return np.asarray((clutter - candidate).values[:, 0])
+
+
+def twin_error(scorer: PathSet, paths: xr.Dataset, observed: xr.Dataset) -> xr.DataArray:
+    """Posterior of how wrong the twin is.
+
+    Args:
+        scorer: likelihood of path sets, with the tolerance that levels refer to.
+        paths: traced paths (candidate, path), as in :meth:`locus.PathSet.log_likelihood`.
+        observed: estimated paths (path) or (snapshot, path).
+
+    Returns:
+        DataArray (level) or (snapshot, level) that sums to 1; ``level`` is the share of the tolerance that the twin's
+        errors reach, from 0 for an exact twin.
+    """
+    one = scorer.constants
+    logs = []
+    for level, weight, count in zip(one.levels, one.weights, one.num_headings, strict=True):
+        alone = dataclasses.replace(one, levels=(level,), weights=(1.0,), num_headings=(count,))
+        likelihood = PathSet(scorer.radio, None, scorer.tolerance, alone).log_likelihood(paths, observed).values
+        logs.append(np.logaddexp.reduce(likelihood, axis=-1) + math.log(weight))
+    values = np.exp(normalise(np.stack(logs, axis=-1)))
+    attributes = {"units": "1", "long_name": "posterior of how wrong the twin is"}
+    about = {"units": "1", "long_name": "share of the tolerance that the twin's errors reach"}
+    dims = (*observed.valid.dims[:-1], "level")
+    return xr.DataArray(values, {"level": ("level", list(one.levels), about)}, dims, attrs=attributes)
