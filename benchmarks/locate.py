@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,17 +77,19 @@ def main() -> None:
     parser.add_argument("--poses", type=int, default=15, help="poses in the hall, 10 transmitters each")
     parser.add_argument("--exact", type=int, default=200, help="rooms with transmitters on the list, 10 each")
     options = parser.parse_args()
-    results = {
-        "rooms": off_list(False, options.rooms, 12),
-        "hall": off_list(True, options.poses, 10),
-        "on_list": on_list(options.exact),
+    studies: dict[str, Callable[[], dict[str, Any]]] = {
+        "hall": lambda: off_list(True, options.poses, 10),
+        "rooms": lambda: off_list(False, options.rooms, 12),
+        "on_list": lambda: on_list(options.exact),
     }
-    for name, row in results.items():
-        for key, value in row.items():
+    results = {}
+    for name, study in studies.items():
+        results[name] = study()
+        for key, value in results[name].items():
             text = (
                 "{share:.1%} +- {error:.1%} of {count}".format(**value) if isinstance(value, dict) else f"{value:.3g}"
             )
-            print(f"{name}: {key} {text}")
+            print(f"{name}: {key} {text}", flush=True)
     record("locate", results)
 
 

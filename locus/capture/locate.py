@@ -20,7 +20,7 @@ from locus.receiver.estimator import check_samples, estimate
 from locus.room.layout import Layout, Pose, check_points
 from locus.score.path_set import PathSet
 from locus.score.tolerance import Tolerance
-from locus.score.twin_fit import UNUSUAL, twin_error, twin_fit
+from locus.score.twin_fit import UNUSUAL, twin_fit
 from locus.settings.checks import check_range
 from locus.settings.config import Radio
 from locus.twin import make_twin
@@ -108,12 +108,16 @@ def locate(
         "layout": json.dumps(layout.to_geojson()),
         "versions": json.dumps(versions()),
     }
-    result = _label(layout, pose, xy, scorer.posterior(paths, observed), observed)
     if isinstance(scorer, PathSet):
+        result = _label(layout, pose, xy, scorer.posterior(paths, observed, spacing=spacing), observed)
         attributes |= {"tolerance": json.dumps(dataclasses.asdict(scorer.tolerance)), "spacing": spacing}
         result["twin_fit"] = twin_fit(scorer, paths, observed, np.random.default_rng(_SEED), spacing=spacing)
-        result["twin_error"] = twin_error(scorer, paths, observed)
+        result["twin_error"] = scorer.levels(paths, observed, spacing=spacing)
+        result.twin_error.attrs = {"units": "1", "long_name": "posterior probability of the size of the twin's errors"}
+        result.level.attrs = {"units": "1", "long_name": "errors of plan, position and materials over the tolerance"}
         _warn_of_misfit(result.twin_fit.values)
+    else:
+        result = _label(layout, pose, xy, scorer.posterior(paths, observed), observed)
     return result.assign_attrs(attributes)
 
 

@@ -29,7 +29,9 @@ _MOST_SINE = 0.25  # largest variance of a sine
 Floats = NDArray[np.float64]
 
 
-def simulate(scorer: PathSet, paths: xr.Dataset, candidate: ArrayLike, rng: Generator) -> xr.Dataset:
+def simulate(
+    scorer: PathSet, paths: xr.Dataset, candidate: ArrayLike, rng: Generator, spacing: float = 0.0
+) -> xr.Dataset:
     """Draw what the estimator may report of some candidates.
 
     Args:
@@ -37,6 +39,7 @@ def simulate(scorer: PathSet, paths: xr.Dataset, candidate: ArrayLike, rng: Gene
         paths: traced paths (candidate, path), as in :meth:`locus.PathSet.log_likelihood`.
         candidate: index of the candidate of each set, (snapshot).
         rng: random generator.
+        spacing: distance between neighbouring candidates [m], if the transmitter may be between them.
 
     Returns:
         Dataset (snapshot, path) with ``aoa``, ``delay``, ``snr_db`` and ``valid``, strongest first, like that of
@@ -49,7 +52,7 @@ def simulate(scorer: PathSet, paths: xr.Dataset, candidate: ArrayLike, rng: Gene
     share = np.asarray(mixture.weight) / np.sum(mixture.weight)
     drawn = rng.choice(len(share), len(which), p=share)
     chosen = Components._make(part[drawn] for part in mixture)
-    widths = find_widths(radio, scorer.constants)
+    widths = find_widths(radio, scorer.constants, spacing)
     level = threshold(scorer.estimator, radio) * radio.num_subcarriers * radio.num_antennas
     reported = _reported(traced, chosen, widths, level, rng)
     clutter = _clutter(chosen.unknown, scorer.estimator, widths, level, rng)
@@ -68,7 +71,7 @@ def _reported(
     turned = (traced.azimuth + chosen.heading[:, np.newaxis] + math.pi) % (2 * math.pi) - math.pi
     root = traced.root * 10 ** ((element_gain_db(turned) - element_gain_db(traced.azimuth)) / 20)
     order = traced.order
-    moved = chosen.variance[:, np.newaxis] + chosen.reflection_variance[:, np.newaxis] * order
+    moved = chosen.reflection_variance[:, np.newaxis] * order + widths.blur
     disturbed = rng.random(size) < widths.tail_share
 
     gain = widths.gain_excess + chosen.gain_variance[:, np.newaxis] * order + disturbed * widths.gain_tail
@@ -80,16 +83,22 @@ def _reported(
     energy[~there | (energy <= level) | (rng.random(size) < chosen.miss[:, np.newaxis])] = 0.0
 
     noise = 1 / (np.maximum(root, _LEAST_ROOT) * np.sqrt(np.maximum(energy, level)))
-    true_sine = np.sin(turned)
-    angle = moved / traced.length**2 + chosen.turn_variance[:, np.newaxis]
-    variance = widths.sine * noise + widths.sine_excess + (1 - true_sine**2) * angle + disturbed * widths.sine_tail
-    sine = true_sine + np.sqrt(np.minimum(variance, _MOST_SINE)) * rng.standard_normal(size)
+    # Errors of the receiver's position and heading, which all paths share: see locus.score.common_errors
+    ahead, left = np.sqrt(chosen.variance) * rng.standard_normal((2, size[0]))
+    turn = np.sqrt(chosen.turn_variance) * rng.standard_normal(size[0])
+    cosine, true_sine = np.cos(turned), np.sin(turned)
+    nearer = cosine * ahead[:, np.newaxis] + true_sine * left[:, np.newaxis]
+    aside = (true_sine * ahead[:, np.newaxis] - cosine * left[:, np.newaxis]) / traced.length - turn[:, np.newaxis]
+
+    variance = widths.sine * noise + widths.sine_excess + disturbed * widths.sine_tail
+    variance += (cosine / traced.length) ** 2 * moved
+    sine = true_sine + cosine * aside + np.sqrt(np.minimum(variance, _MOST_SINE)) * rng.standard_normal(size)
     sine = (sine + 1) % 2 - 1 if widths.sine > 0 else rng.uniform(-1, 1, size)
-    variance = widths.delay * noise + widths.delay_excess + moved * widths.samples_per_metre**2
-    variance += disturbed * widths.delay_tail
+    variance = widths.delay * noise + widths.delay_excess + disturbed * widths.delay_tail
+    variance += moved * widths.samples_per_metre**2
     late = np.sqrt(np.minimum(variance, widths.most_delay)) * rng.standard_normal(size)
     offset = rng.uniform(0, widths.window, (size[0], 1))
-    return sine, (traced.delay + late - offset) % widths.period, energy
+    return sine, (traced.delay - nearer * widths.samples_per_metre + late - offset) % widths.period, energy
 
 
 def _clutter(

@@ -10,7 +10,6 @@ missing or elsewhere, and for strong paths that nothing predicts.
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 import xarray as xr
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from locus.score.method import normalise
 from locus.score.path_set import PathSet
 from locus.score.simulate import simulate
-from locus.score.tolerance import Constants, Tolerance
+from locus.score.tolerance import Tolerance
 from locus.settings.checks import check_range
 from locus.settings.config import EstimatorOptions, Radio
 
@@ -46,7 +45,7 @@ def twin_fit(
         observed: estimated paths (path) or (snapshot, path).
         rng: random generator.
         num_simulations: number of simulated path sets that each snapshot is compared with.
-        spacing: the transmitter may be anywhere in a square of this side about its candidate [m].
+        spacing: distance between neighbouring candidates [m], if the transmitter may be between them.
 
     Returns:
         DataArray () or (snapshot), uniform in [0, 1] if the twin is exact and low if it is wrong.
@@ -59,13 +58,13 @@ def twin_fit(
     observed = observed.expand_dims("snapshot") if single else observed
     radio = scorer.radio or Radio.carried_by(paths) or Radio()
     estimator = EstimatorOptions.carried_by(observed) or scorer.estimator
-    exact = _exactly(scorer.constants, radio, estimator, spacing)
-    logs = normalise(exact.log_likelihood(paths, observed).values)
+    exact = PathSet(radio, estimator, Tolerance(0, 0, 0, 0), scorer.constants)
+    logs = normalise(exact.log_likelihood(paths, observed, spacing=spacing).values)
     values = np.empty(len(logs))
     for s, row in enumerate(logs):
         own = paths.isel(candidate=[int((row + rng.gumbel(size=len(row))).argmax())])
-        sets = simulate(exact, own, np.zeros(num_simulations, dtype=int), rng)
-        found, others = (_misfit(exact, own, seen) for seen in (observed.isel(snapshot=[s]), sets))
+        sets = simulate(exact, own, np.zeros(num_simulations, dtype=int), rng, spacing)
+        found, others = (_misfit(exact, own, seen, spacing) for seen in (observed.isel(snapshot=[s]), sets))
         worse, tied = (others > found + _ALIKE).sum(), (abs(others - found) <= _ALIKE).sum()
         values[s] = (worse + rng.random() * (1 + tied)) / (num_simulations + 1)
     attributes = {"units": "1", "long_name": "probability that an exact twin fits worse"}
@@ -73,43 +72,10 @@ def twin_fit(
     return result.isel(snapshot=0) if single else result
 
 
-def _exactly(constants: Constants, radio: Radio, estimator: EstimatorOptions, spacing: float) -> PathSet:
-    """Likelihood of an exact twin, for a transmitter anywhere in a square of side ``spacing`` [m]."""
-    single = dataclasses.replace(constants, levels=(1.0,), weights=(1.0,), num_headings=(1,))
-    single = dataclasses.replace(single, miss_per_metre=0.0, unknown_per_metre=0.0)
-    blur = Tolerance(plan=0.0, position=spacing / math.sqrt(6), heading=0.0, material_db=0.0)  # spacing^2 / 12 an axis
-    return PathSet(radio, estimator, blur, single)
-
-
-def _misfit(exact: PathSet, own: xr.Dataset, observed: xr.Dataset) -> NDArray[np.float64]:
+def _misfit(exact: PathSet, own: xr.Dataset, observed: xr.Dataset, spacing: float) -> NDArray[np.float64]:
     """Statistic of each snapshot for the one candidate in ``own``, (snapshot)."""
     silent = own.assign(valid=own.valid & False)
     many = dataclasses.replace(exact.constants, unknown=float(exact.estimator.num_paths))
     strange = PathSet(exact.radio, exact.estimator, exact.tolerance, many)
-    clutter, candidate = strange.log_likelihood(silent, observed), exact.log_likelihood(own, observed)
+    clutter, candidate = strange.log_likelihood(silent, observed), exact.log_likelihood(own, observed, spacing=spacing)
     return np.asarray((clutter - candidate).values[:, 0])
-
-
-def twin_error(scorer: PathSet, paths: xr.Dataset, observed: xr.Dataset) -> xr.DataArray:
-    """Posterior of how wrong the twin is.
-
-    Args:
-        scorer: likelihood of path sets, with the tolerance that levels refer to.
-        paths: traced paths (candidate, path), as in :meth:`locus.PathSet.log_likelihood`.
-        observed: estimated paths (path) or (snapshot, path).
-
-    Returns:
-        DataArray (level) or (snapshot, level) that sums to 1; ``level`` is the share of the tolerance that the twin's
-        errors reach, from 0 for an exact twin.
-    """
-    one = scorer.constants
-    logs = []
-    for level, weight, count in zip(one.levels, one.weights, one.num_headings, strict=True):
-        alone = dataclasses.replace(one, levels=(level,), weights=(1.0,), num_headings=(count,))
-        likelihood = PathSet(scorer.radio, None, scorer.tolerance, alone).log_likelihood(paths, observed).values
-        logs.append(np.logaddexp.reduce(likelihood, axis=-1) + math.log(weight))
-    values = np.exp(normalise(np.stack(logs, axis=-1)))
-    attributes = {"units": "1", "long_name": "posterior of how wrong the twin is"}
-    about = {"units": "1", "long_name": "share of the tolerance that the twin's errors reach"}
-    dims = (*observed.valid.dims[:-1], "level")
-    return xr.DataArray(values, {"level": ("level", list(one.levels), about)}, dims, attrs=attributes)
