@@ -18,7 +18,7 @@ from locus.judge.bootstrap import described
 from locus.judge.credible import smallest_set
 from locus.receiver.estimator import check_samples, estimate
 from locus.room.layout import Layout, Pose, check_points
-from locus.score.path_set import PathSet
+from locus.score.method import Method
 from locus.score.tolerance import Tolerance
 from locus.score.twin_fit import UNUSUAL, twin_fit
 from locus.settings.checks import check_range
@@ -108,7 +108,7 @@ def locate(
         "layout": json.dumps(layout.to_geojson()),
         "versions": json.dumps(versions()),
     }
-    if isinstance(scorer, PathSet):
+    if not isinstance(scorer, Method):
         result = _label(layout, pose, xy, scorer.posterior(paths, observed, spacing=spacing), observed)
         attributes |= {"tolerance": json.dumps(dataclasses.asdict(scorer.tolerance)), "spacing": spacing}
         result["twin_fit"] = twin_fit(scorer, paths, observed, np.random.default_rng(_SEED), spacing=spacing)
@@ -148,7 +148,7 @@ def _candidates(
     if spacing is not None:
         check_range("spacing", spacing, 0.0)
     if given is None:
-        if isinstance(choice.scorer, PathSet):
+        if not isinstance(choice.scorer, Method):
             return cell_candidates(layout, pose, spacing or find_spacing(layout, choice.radio))
         return grid_candidates(layout, pose), 0.0
     xy = check_points("candidates", given)
