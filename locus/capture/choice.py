@@ -22,9 +22,10 @@ _UNUSUAL = 2.0  # warn if the room is larger or smaller than the training rooms 
 
 
 class Choice(NamedTuple):
-    """A scorer and what belongs to it."""
+    """Either a likelihood of path sets or a network, and what belongs to it."""
 
-    scorer: PathSet | Method
+    path_set: PathSet | None
+    network: Method | None
     radio: Radio
     estimator: EstimatorOptions
     twin: TwinOptions
@@ -46,7 +47,7 @@ def choose(method: str | None, weights: str | None, tolerance: Tolerance | None,
         if weights is not None:
             raise ValueError(f"Expected 'method' in {list(METHODS)} with weights of a run, got 'path_set'")
         scorer = PathSet(radio or Radio(), tolerance=tolerance)
-        return Choice(scorer, radio or Radio(), scorer.estimator, TwinOptions(), 0.0, {"method": method})
+        return Choice(scorer, None, radio or Radio(), scorer.estimator, TwinOptions(), 0.0, {"method": method})
     if method not in METHODS and weights is None:
         raise ValueError(f"Expected 'method' in {[PathSet.name, *METHODS]}, got {method!r}")
     if tolerance is not None:
@@ -71,7 +72,7 @@ def _choose_network(method: str, weights: str, radio: Radio | None) -> Choice:
     radio = radio or config.radio
     _check_radio(radio, config.radio, weights)
     attributes = {"method": header["method"], "weights": weights, "weights_hash": header["hash"]}
-    return Choice(scorer, radio, config.estimator, config.twin, scorer.options.size, attributes)
+    return Choice(None, scorer, radio, config.estimator, config.twin, scorer.options.size, attributes)
 
 
 def _check_radio(radio: Radio, trained: Radio, weights: str) -> None:

@@ -18,7 +18,7 @@ from locus.judge.bootstrap import described
 from locus.judge.credible import smallest_set
 from locus.receiver.estimator import check_samples, estimate
 from locus.room.layout import Layout, Pose, check_points
-from locus.score.method import Method
+from locus.score.path_set import PathSet
 from locus.score.tolerance import Tolerance
 from locus.score.twin_fit import UNUSUAL, twin_fit
 from locus.settings.checks import check_range
@@ -85,7 +85,7 @@ def locate(
         FileNotFoundError: the weights do not exist.
     """
     choice = choose(method, weights, tolerance, radio or Radio.carried_by(iq))
-    radio, scorer = choice.radio, choice.scorer
+    radio = choice.radio
     samples = _check_iq(iq, radio, noise_power)
     if len(layout.walls) > MAX_WALLS:
         raise ValueError(f"Expected a room of at most {MAX_WALLS} walls, got {len(layout.walls)}")
@@ -108,16 +108,18 @@ def locate(
         "layout": json.dumps(layout.to_geojson()),
         "versions": json.dumps(versions()),
     }
-    if not isinstance(scorer, Method):
-        result = _label(layout, pose, xy, scorer.posterior(paths, observed, spacing=spacing), observed)
-        attributes |= {"tolerance": json.dumps(dataclasses.asdict(scorer.tolerance)), "spacing": spacing}
-        result["twin_fit"] = twin_fit(scorer, paths, observed, np.random.default_rng(_SEED), spacing=spacing)
-        result["twin_error"] = scorer.levels(paths, observed, spacing=spacing)
-        result.twin_error.attrs = {"units": "1", "long_name": "posterior probability of the size of the twin's errors"}
-        result.level.attrs = {"units": "1", "long_name": "errors of plan, position and materials over the tolerance"}
-        _warn_of_misfit(result.twin_fit.values)
-    else:
-        result = _label(layout, pose, xy, scorer.posterior(paths, observed), observed)
+    if choice.network is not None:
+        posterior = choice.network.posterior(paths, observed)
+        return _label(layout, pose, xy, posterior, observed).assign_attrs(attributes)
+    scorer = choice.path_set or PathSet(radio)
+    attributes |= {name: json.dumps(dataclasses.asdict(getattr(scorer, name))) for name in ("tolerance", "constants")}
+    attributes["spacing"] = spacing
+    result = _label(layout, pose, xy, scorer.posterior(paths, observed, spacing=spacing), observed)
+    result["twin_fit"] = twin_fit(scorer, paths, observed, np.random.default_rng(_SEED), spacing=spacing)
+    result["twin_error"] = scorer.levels(paths, observed, spacing=spacing)
+    result.twin_error.attrs = {"units": "1", "long_name": "posterior probability of the size of the twin's errors"}
+    result.level.attrs = {"units": "1", "long_name": "errors of plan, position and materials over the tolerance"}
+    _warn_of_misfit(result.twin_fit.values)
     return result.assign_attrs(attributes)
 
 
@@ -148,9 +150,9 @@ def _candidates(
     if spacing is not None:
         check_range("spacing", spacing, 0.0)
     if given is None:
-        if not isinstance(choice.scorer, Method):
-            return cell_candidates(layout, pose, spacing or find_spacing(layout, choice.radio))
-        return grid_candidates(layout, pose), 0.0
+        if choice.network is not None:
+            return grid_candidates(layout, pose), 0.0
+        return cell_candidates(layout, pose, spacing or find_spacing(layout, choice.radio))
     xy = check_points("candidates", given)
     if len(xy) > MAX_CANDIDATES:
         raise ValueError(f"Expected at most {MAX_CANDIDATES} candidates, got {len(xy)}")
