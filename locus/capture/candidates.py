@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from locus.room.layout import Layout, Pose, away_from, draw_position
@@ -46,7 +47,16 @@ def cell_candidates(layout: Layout, pose: Pose, spacing: float) -> tuple[NDArray
         xy = away_from(pose, points[layout.is_free(points)])
         if len(xy) <= MAX_CANDIDATES:
             return _some(layout, xy), spacing
-        spacing *= 1.02
+        spacing *= 1.005 * math.sqrt(len(xy) / MAX_CANDIDATES)
+
+
+def nearest_distance(xy: NDArray[np.float64]) -> float:
+    """Median distance [m] of points (n, 2) from the nearest other one, the step of a grid; 0 for a single point."""
+    if len(xy) < 2:
+        return 0.0
+    points = shapely.points(xy)
+    _, distance = shapely.STRtree(points).query_nearest(points, exclusive=True, return_distance=True, all_matches=False)
+    return float(np.median(distance)) if len(distance) else 0.0
 
 
 def grid_candidates(layout: Layout, pose: Pose, num_points: int = GRID_POINTS) -> NDArray[np.float64]:

@@ -11,7 +11,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from locus.capture.candidates import MAX_CANDIDATES, cell_candidates, find_spacing, grid_candidates
+from locus.capture.candidates import (
+    MAX_CANDIDATES,
+    cell_candidates,
+    find_spacing,
+    grid_candidates,
+    nearest_distance,
+)
 from locus.capture.choice import Choice, choose, warn_of_size
 from locus.experiment.run import versions
 from locus.judge.bootstrap import described
@@ -68,8 +74,8 @@ def locate(
         radio: by default the radio stored in ``iq``, else the one that the weights were trained for, or the paper's.
         noise_power: mean squared magnitude of a noise sample, in the units of ``iq``, used to scale ``iq``; if not
             given, ``iq`` is in W^0.5.
-        spacing: distance of the default candidates of ``"path_set"``, or side of the square that each of the given
-            ones stands for [m]; by default, the transmitter is on one of those.
+        spacing: distance between neighbouring candidates of ``"path_set"`` [m], since the transmitter may be between
+            them; 0 if it is on one of the given ones. By default, their median distance.
 
     Returns:
         Dataset ([snapshot,] candidate): ``posterior``, which sums to 1; ``credible``, the mask of the smallest set that
@@ -156,7 +162,7 @@ def _candidates(
     xy = check_points("candidates", given)
     if len(xy) > MAX_CANDIDATES:
         raise ValueError(f"Expected at most {MAX_CANDIDATES} candidates, got {len(xy)}")
-    return xy, spacing or 0.0
+    return xy, nearest_distance(xy) if spacing is None else spacing
 
 
 def _shift(layout: Layout, size: float) -> tuple[float, float]:

@@ -35,13 +35,13 @@ def quantities(sets: xr.Dataset) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize(("false_alarm", "num_paths"), [(0.3, 6), (0.999, 6), (0.999, 3)])
 def test_it_draws_what_the_slow_model_draws(false_alarm: float, num_paths: int) -> None:
-    """Kolmogorov-Smirnov distances of 3000 fast sets and 400 slow ones; paths of one set are not independent."""
+    """Kolmogorov-Smirnov distances of 3000 fast sets and 200 slow ones; paths of one set are not independent."""
     rng = np.random.default_rng(0)
     model = Model(RADIO, EstimatorOptions(false_alarm=false_alarm, num_paths=num_paths))
     traced: list[Path] = [(0.3, 5.0, 60.0), (-0.7, 20.0, 20.0), (2.5, 31.0, 10.0), (1.2, 33.0, 5.0)]
     scorer = PathSet(model.radio, model.estimator, EXACT, model.constants)
     fast = simulate(scorer, dataset([traced], "candidate", RADIO), np.zeros(3000, dtype=int), rng)
-    slow = dataset([model.draw(traced, rng) for _ in range(400)], "snapshot", RADIO)
+    slow = dataset([model.draw(traced, rng) for _ in range(200)], "snapshot", RADIO)
     assert fast.sizes["path"] <= num_paths
     for name, expected in quantities(slow).items():
         assert stats.ks_2samp(quantities(fast)[name], expected).pvalue > 1e-4, name
