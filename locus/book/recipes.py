@@ -79,6 +79,7 @@ COVERED_BY = {
     "score.pairwise_cpu": "score.method",
     "score.sync_offset": "score.limits",
     **{f"score.{name}": "score.path_set" for name in ("path_arrays", "path_set_cpu", "strength", "tolerance")},
+    **{f"score.{name}": "score.path_set" for name in ("simulate", "twin_fit")},
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
 """Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""
