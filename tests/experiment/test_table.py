@@ -82,6 +82,11 @@ def test_contract(run: Run) -> None:
     assert "numpy" in json.loads(table.attrs["versions"])
 
 
+def test_methods_come_before_the_receivers_that_limit_them() -> None:
+    networks, others = ["locus_dt", "gauss_cart", "gauss_polar", "gmm_cart"], ["phase_blind", "bayes"]
+    assert list(SCORER_TITLES) == [*networks, "fingerprint", "angle_strength", "path_set", *others]
+
+
 def test_made_twice_it_has_the_same_bits(run: Run) -> None:
     Table(run).make()
     once = Table(run).open()
