@@ -10,6 +10,7 @@ missing or elsewhere, and for strong paths that nothing predicts.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import xarray as xr
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from locus.score.method import normalise
 from locus.score.path_set import PathSet
 from locus.score.simulate import simulate
-from locus.score.tolerance import Tolerance
+from locus.score.tolerance import Constants, Tolerance
 from locus.settings.checks import check_range
 from locus.settings.config import EstimatorOptions, Radio
 
@@ -58,7 +59,7 @@ def twin_fit(
     observed = observed.expand_dims("snapshot") if single else observed
     radio = scorer.radio or Radio.carried_by(paths) or Radio()
     estimator = EstimatorOptions.carried_by(observed) or scorer.estimator
-    exact = PathSet(radio, estimator, Tolerance(0, 0, 0, 0), scorer.constants)
+    exact = PathSet(radio, estimator, Tolerance(0, 0, 0, 0), _between(scorer.constants, spacing))
     logs = normalise(exact.log_likelihood(paths, observed, spacing=spacing).values)
     values = np.empty(len(logs))
     for s, row in enumerate(logs):
@@ -70,6 +71,16 @@ def twin_fit(
     attributes = {"units": "1", "long_name": "probability that an exact twin fits worse"}
     result = xr.DataArray(values, dims="snapshot", attrs=attributes)
     return result.isel(snapshot=0) if single else result
+
+
+def _between(constants: Constants, spacing: float) -> Constants:
+    """Constants for a transmitter between candidates: like one that is misplaced, it has some paths that they lack."""
+    away = spacing / math.sqrt(6)  # root mean square of its distance from the centre of a cell
+    return dataclasses.replace(
+        constants,
+        miss=min(constants.miss + constants.miss_per_metre * away, 0.5),
+        unknown=constants.unknown + constants.unknown_per_metre * away,
+    )
 
 
 def _misfit(exact: PathSet, own: xr.Dataset, observed: xr.Dataset, spacing: float) -> NDArray[np.float64]:
