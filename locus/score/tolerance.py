@@ -82,7 +82,7 @@ class Constants:
     """Number of headings tried at each level, evenly spaced from minus to plus the level's heading error."""
     false_alarm: float = 0.999
     """False-alarm rate of the estimator that suits the likelihood best."""
-    floor: float = 0.02
+    floor: float = 0.03
     """Share of the prior in every posterior, for what no component foresees."""
 
     def __post_init__(self) -> None:
