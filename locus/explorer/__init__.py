@@ -97,7 +97,7 @@ CONSTANTS: dict[str, Any] = {
         "table": {
             "bend": strength._BEND,
             "rows": strength._ROWS,
-            "reach": strength._REACH,
+            "tabulated": strength._REACH,
             "steps": strength._STEPS,
             "fine": strength._FINE,
         },

@@ -8,7 +8,7 @@
  * @typedef {object} TableConstants
  * @property {number} bend a centre a is stored in row a / (a + bend), as a share of all rows
  * @property {number} rows
- * @property {number} reach distance from the centre that is tabulated
+ * @property {number} tabulated distance from the centre that is tabulated
  * @property {number} steps entries per unit of distance
  * @property {number} fine integration steps per entry
  */
@@ -66,7 +66,7 @@ export const density = (y, centre, inverse) => 2 * (y * inverse) * (y * inverse)
  */
 export function detection(table, rootThreshold, centre, inverse) {
   const { values, columns, rows } = table;
-  const column = (rootThreshold * inverse - centre + table.reach) * table.steps;
+  const column = (rootThreshold * inverse - centre + table.tabulated) * table.steps;
   if (column <= 0) return 1;
   if (column >= columns - 1) return 0;
   const row = (centre / (centre + table.bend)) * rows;
@@ -85,7 +85,7 @@ export function detection(table, rootThreshold, centre, inverse) {
  * @returns {Table}
  */
 export function makeTable(constants) {
-  const { bend, rows, reach, steps, fine } = constants;
+  const { bend, rows, tabulated: reach, steps, fine } = constants;
   const last = 2 * reach * steps; // column
   const values = new Float64Array(rows * (last + 1));
   const step = 1 / (steps * fine);
