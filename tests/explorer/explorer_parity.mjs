@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { estimate } from "../../locus/explorer/estimator.js";
 import { makeFeatures } from "../../locus/explorer/features.js";
 import { drawRoom, makeGrid } from "../../locus/explorer/layout.js";
+import { Locator } from "../../locus/explorer/locate.js";
 import { logPosterior } from "../../locus/explorer/methods.js";
 import { receive } from "../../locus/explorer/observation.js";
 import { PathSet } from "../../locus/explorer/path_set.js";
@@ -12,6 +13,7 @@ import { makeRadio } from "../../locus/explorer/radio.js";
 import { Random } from "../../locus/explorer/random.js";
 import { logLikelihoods } from "../../locus/explorer/sync_offset.js";
 import { Twin } from "../../locus/explorer/twin.js";
+import { World } from "../../locus/explorer/world.js";
 
 /**
  * @typedef {import("../../locus/explorer/methods.js").Method} Method
@@ -54,10 +56,11 @@ import { Twin } from "../../locus/explorer/twin.js";
  * @property {number} wide paths a candidate that no candidate has
  * @property {{window: number, re: number[][], im: number[][], energies: number[]}[]} filtered outputs of filters
  * @property {PathSetCase[]} path_sets
+ * @property {{method: string, seed: number}[]} looks requests of the page
  */
 
 /** @type {Given} */
-const { settings, methods, scenes, wide: maxWide, filtered, path_sets: cases } = JSON.parse(readFileSync(0, "utf8"));
+const { settings, methods, scenes, wide: maxWide, filtered, path_sets: cases, looks } = JSON.parse(readFileSync(0, "utf8"));
 const { max_paths: maxPaths, wall_thickness: wallThickness } = settings.twin;
 const { constants } = settings;
 const radio = makeRadio(settings.radio, constants);
@@ -147,11 +150,22 @@ function compareSets({ radio: settings, path_set: description, spacing, paths, o
   });
 }
 
+const locator = new Locator({ ...settings, methods });
+
+/** @param {Given["looks"][number]} one */
+function look({ method, seed }) {
+  const { room, receiver, transmitter } = new World(settings, null, seed);
+  const choices = { gridPoints: 11, depth: 2, numPaths: 6, powerChange: 0, seed, rays: false };
+  const { observed, logPosterior: logs } = locator.locate({ room, receiver, transmitter, ...choices, method });
+  return { snr: observed.map((path) => path.snr), posterior: [...logs].map(Math.exp) };
+}
+
 const seeds = Array.from({ length: 30 }, (_, i) => i);
 const found = {
   scenes: scenes.map(compute),
   rooms: seeds.map(drawGrid),
   integrals: filtered.map(integrate),
   path_sets: cases.map(compareSets),
+  looks: looks.map(look),
 };
 writeFileSync(1, JSON.stringify(found));

@@ -174,3 +174,15 @@ def test_path_sets_are_as_likely(both: dict[str, Both], name: str) -> None:
     np.testing.assert_allclose([one["posterior"] for one in page], posterior, rtol=1e-8, atol=1e-8)
     told = np.ptp(likelihood, axis=1) > 1
     assert told[:-1].all() or name == "nothing traced", "likelihoods without peaks would be equal whatever was computed"
+
+
+def test_the_page_estimates_paths_for_the_path_set_with_its_own_threshold() -> None:
+    looks = [{"method": method, "seed": seed} for method in ("path_set", "bayes") for seed in range(4)]
+    found = compute(CONFIG, {"looks": looks})["looks"]
+    for one in found:
+        assert sum(one["posterior"]) == pytest.approx(1)
+        assert len(one["posterior"]) > 50
+    low, usual = (10 * math.log10(threshold(one, CONFIG.radio)) for one in (PathSet().estimator, CONFIG.estimator))
+    assert min(min(one["snr"], default=np.inf) for one in found[4:]) >= usual
+    assert low <= min(min(one["snr"]) for one in found[:4]) < usual
+    assert sum(len(one["snr"]) for one in found[:4]) > sum(len(one["snr"]) for one in found[4:])
