@@ -1,8 +1,8 @@
 """The live explorer: a run's weights in, a web page that updates the posterior while objects are dragged out.
 
 The JavaScript modules beside this file are ports of :mod:`locus.twin.image`, :mod:`locus.receiver.observation`,
-:mod:`locus.receiver.estimator`, :mod:`locus.score.pairwise`, :mod:`locus.score.densities` and
-:mod:`locus.score.limits`.
+:mod:`locus.receiver.estimator`, :mod:`locus.score.pairwise`, :mod:`locus.score.densities`,
+:mod:`locus.score.path_set` and :mod:`locus.score.limits`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from locus.receiver import fit, fit_cpu
 from locus.receiver.estimator import threshold
 from locus.room.layout import MIN_DISTANCE, SHAPES_PER_OBSTACLE, Layout
 from locus.room.materials import material_names, permittivity
-from locus.score import densities, sync_offset
+from locus.score import densities, path_arrays, path_set_cpu, strength, sync_offset
 from locus.score.method import Method
+from locus.score.path_set import PathSet
+from locus.score.tolerance import components
 from locus.score.weight_files import METHOD_TITLES, METHODS
 from locus.settings.atomic import write_text
 from locus.settings.checks import plain
-from locus.settings.config import BOLTZMANN, SPEED_OF_LIGHT, Config, Radio
+from locus.settings.config import BOLTZMANN, SPEED_OF_LIGHT, Config, EstimatorOptions, Radio
 from locus.twin import antenna, image
 
 HOME = Path(__file__).parent
@@ -74,6 +76,32 @@ CONSTANTS: dict[str, Any] = {
         "nodes": sync_offset.NODES.tolist(),
         "node_weights": sync_offset.WEIGHTS.tolist(),
     },
+    "path_set": {
+        "weakest": path_arrays.WEAKEST,
+        "strongest": path_arrays.STRONGEST,
+        "lowest_level": path_arrays._LOWEST_LEVEL,
+        "most_seen": path_set_cpu.MOST_SEEN,
+        "least_height": path_set_cpu.LEAST_HEIGHT,
+        "least_share": path_set_cpu.LEAST_SHARE,
+        "negligible": path_set_cpu.NEGLIGIBLE,
+        "scale": path_set_cpu.SCALE,
+        "nodes": path_set_cpu.NODES.tolist(),
+        "node_weights": path_set_cpu.NODE_WEIGHTS.tolist(),
+        "close": path_set_cpu._NEAR,
+        "similar": path_set_cpu._SIMILAR,
+        "far": path_set_cpu._FAR,
+        "least_root": path_set_cpu._LEAST_ROOT,
+        "most_sine": path_set_cpu._MOST_SINE,
+        "no_angle": path_set_cpu._NO_ANGLE,
+        "overlap": path_set_cpu._OVERLAP,
+        "table": {
+            "bend": strength._BEND,
+            "rows": strength._ROWS,
+            "tabulated": strength._REACH,
+            "steps": strength._STEPS,
+            "fine": strength._FINE,
+        },
+    },
     "near": 5.0,  # [m], radius around the transmitter whose posterior mass the page shows
     "floor": draw.FLOOR,
     "colours": {"receiver": draw.RECEIVER, "transmitter": draw.TRANSMITTER},
@@ -113,13 +141,13 @@ def common_settings(config: Config) -> dict[str, Any]:
         raise ValueError(
             f"Expected 'radio.num_subcarriers' a power of two for the explorer, got {config.radio.num_subcarriers}"
         )
-    estimator = plain(dataclasses.asdict(config.estimator))
     return {
         "room": plain(dataclasses.asdict(config.room)),
         "radio": plain(dataclasses.asdict(config.radio)),
-        "estimator": {**estimator, "threshold": threshold(config.estimator, config.radio)},
+        "estimator": _describe_estimator(config.estimator, config.radio),
         "twin": {name: getattr(config.twin, name) for name in ("max_depth", "max_paths", "wall_thickness")},
         "materials": permittivities(config.radio),
+        "path_set": describe_path_set(PathSet(config.radio), config.radio),
         "constants": CONSTANTS,
     }
 
@@ -135,6 +163,21 @@ def describe(method: Method) -> dict[str, Any]:
         "options": {**plain(dataclasses.asdict(method.options)), "num_features": method.options.num_features},
         "weights": weights,
     }
+
+
+def describe_path_set(scorer: PathSet, radio: Radio) -> dict[str, Any]:
+    """Estimator, fitted constants and mixture of the likelihood of path sets as plain numbers."""
+    mixture = components(scorer.tolerance, scorer.constants)
+    return {
+        "title": "Path set",
+        "estimator": _describe_estimator(scorer.estimator, radio),
+        "fitted": plain(dataclasses.asdict(scorer.constants)),
+        "components": {name: column.tolist() for name, column in mixture._asdict().items()},
+    }
+
+
+def _describe_estimator(options: EstimatorOptions, radio: Radio) -> dict[str, Any]:
+    return {**plain(dataclasses.asdict(options)), "threshold": threshold(options, radio)}
 
 
 def permittivities(radio: Radio) -> dict[str, list[float]]:

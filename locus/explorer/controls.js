@@ -1,7 +1,7 @@
 /** The page around both canvases: its elements, and the choices made with them. */
 
 import { RAYS, gradient } from "./colours.js";
-import { BAYES } from "./methods.js";
+import { BAYES, PATH_SET } from "./methods.js";
 
 /**
  * @typedef {string | number | boolean | (() => void)} Attribute
@@ -39,7 +39,7 @@ const HELP =
 export function buildPage(root, settings, { given }, actions) {
   /** @type {[string, string][]} */
   const titles = Object.entries(settings.methods).map(([name, { title }]) => [name, title]);
-  const method = choice([...titles, [BAYES, "Bayes limit"]], actions.choose);
+  const method = choice([...titles, [PATH_SET, settings.path_set.title], [BAYES, "Bayes limit"]], actions.choose);
   const snr = slider("SNR", -20, 30, 0, actions.choose, (v) => `${v < 0 ? "−" : "+"}${Math.abs(v)} dB`);
   const depth = slider("Reflection depth", 0, settings.twin.max_depth, settings.twin.max_depth, actions.choose);
   const mostPaths = settings.estimator.num_paths;

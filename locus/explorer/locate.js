@@ -2,8 +2,9 @@
 
 import { estimate } from "./estimator.js";
 import { makeGrid, wallsOf } from "./layout.js";
-import { logPosterior } from "./methods.js";
+import { PATH_SET, logPosterior } from "./methods.js";
 import { observe } from "./observation.js";
+import { PathSet } from "./path_set.js";
 import { copyPaths, replaceRow, takeRow } from "./paths.js";
 import { makeRadio, snrDb } from "./radio.js";
 import { Random } from "./random.js";
@@ -26,7 +27,8 @@ import { Twin } from "./twin.js";
  * @property {import("./estimator.js").EstimatorOptions} estimator
  * @property {{max_depth: number, max_paths: number, wall_thickness: number}} twin
  * @property {Record<string, [number, number]>} materials complex relative permittivity by name
- * @property {Record<string, import("./methods.js").Method>} methods
+ * @property {Record<string, import("./methods.js").Method>} methods trained methods
+ * @property {import("./path_set.js").Description} path_set
  * @property {Constants} constants
  */
 
@@ -38,6 +40,7 @@ import { Twin } from "./twin.js";
  * @property {import("./twin.js").TwinConstants} twin
  * @property {import("./estimator.js").FitConstants} fit
  * @property {import("./baselines.js").DensityConstants} density
+ * @property {import("./path_arrays.js").PathSetConstants} path_set
  * @property {import("./sync_offset.js").SyncOffsetConstants} sync_offset
  * @property {number} near distance [m] from the transmitter within which posterior mass is counted
  * @property {number} floor relative log posterior [nat] at the dark end of the colour map
@@ -54,7 +57,7 @@ import { Twin } from "./twin.js";
  * @property {number} numPaths number of strongest paths to estimate and compare
  * @property {number} powerChange transmit power relative to the run's [dB]
  * @property {number} seed seed of noise, sync offset and carrier phase
- * @property {string} method
+ * @property {string} method name of a trained method, `path_set` or `bayes`
  * @property {boolean} rays whether to return the transmitter's rays
  */
 
@@ -63,12 +66,14 @@ import { Twin } from "./twin.js";
 
 export class Locator {
   #settings;
+  #pathSet;
   /** @type {Map<number, {key: string, twin: Twin, grid: Grid, traced: Paths}>} */
   #libraries = new Map(); // the latest one per grid, as coarse and fine grids alternate
 
   /** @param {Settings} settings */
   constructor(settings) {
     this.#settings = settings;
+    this.#pathSet = new PathSet(settings.path_set, settings.constants);
     for (const { weights } of Object.values(settings.methods)) {
       for (const tensor of Object.values(weights)) tensor.values = Float64Array.from(tensor.values);
     }
@@ -77,7 +82,7 @@ export class Locator {
   /** @param {Scene} scene */
   locate(scene) {
     const start = performance.now();
-    const { constants } = this.#settings;
+    const { constants, methods } = this.#settings;
     const radio = makeRadio(this.#settings.radio, constants, scene.powerChange);
     const { twin, grid, traced } = this.#prepare(scene, radio);
     const { receiver, transmitter, numPaths } = scene;
@@ -88,9 +93,10 @@ export class Locator {
     const paths = copyPaths(traced);
     replaceRow(paths, truth, twin.trace(receiver.heading, candidates.subarray(2 * truth, 2 * truth + 2)));
     const iq = observe(takeRow(paths, truth), radio, new Random(scene.seed));
-    const observed = estimate(iq, { ...this.#settings.estimator, num_paths: numPaths }, radio, constants.fit);
+    const { estimator } = scene.method === PATH_SET ? this.#pathSet : this.#settings;
+    const observed = estimate(iq, { ...estimator, num_paths: numPaths }, radio, constants.fit);
     const evidence = { candidates, paths, iq, observed, pose: receiver, radio, numPaths };
-    const logs = logPosterior(this.#settings.methods, scene.method, evidence, constants);
+    const logs = logPosterior({ ...methods, [PATH_SET]: this.#pathSet }, scene.method, evidence, constants);
     const summary = summarise(logs, candidates, transmitter, constants.near);
     return {
       points: grid.points,

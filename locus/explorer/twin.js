@@ -23,7 +23,7 @@ import { modulo } from "./radio.js";
  * @param {number} azimuth
  * @param {TwinConstants} constants
  */
-function elementGainDb(azimuth, constants) {
+export function elementGainDb(azimuth, constants) {
   const loss = 12 * (azimuth / constants.half_power_width) ** 2;
   return constants.element_gain_db - Math.min(loss, constants.most_loss_db);
 }

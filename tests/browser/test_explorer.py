@@ -17,9 +17,9 @@ from locus.explorer import CONSTANTS
 
 HARMLESS = ("THEBE_JS_URL",)  # the theme's own
 CHAPTER = "book/chapters/09_explorer.html"
-ABOVE_UNIFORM = {"LOCUS-DT": 1.5, "Bayes limit": 30.0}
+ABOVE_UNIFORM = {"LOCUS-DT": 1.5, "Path set": 15.0, "Bayes limit": 30.0}
 """Minimum posterior mass near the truth, relative to a uniform guess: LOCUS-DT, trained at smoke size, is weak; the
-Bayes limit, which needs no training, is nearly certain."""
+path set and the Bayes limit need no training, and the latter is nearly certain."""
 # Positions in the first room [m]: the transmitter in front of the receiver, and the receiver farther away
 IN_SIGHT, FARTHER = (50.0, 12.0), (75.0, 40.0)
 
@@ -150,7 +150,7 @@ def test_every_control_changes_what_is_shown(explorer: Page) -> None:
 
     for label, key in (("SNR", "ArrowRight"), ("Number of paths", "ArrowLeft"), ("Reflection depth", "ArrowLeft")):
         assert changes(lambda label=label, key=key: press(explorer, label, key, 4)), label
-    for method in ("Gauss-Cart", "Gauss-Polar", "GMM-Cart", "Bayes limit", "LOCUS-DT"):
+    for method in ("Gauss-Cart", "Gauss-Polar", "GMM-Cart", "Path set", "Bayes limit", "LOCUS-DT"):
         assert changes(lambda method=method: explorer.get_by_label("Method").select_option(label=method)), method
     assert changes(lambda: explorer.get_by_label("Noise seed").fill("7"))
     assert changes(lambda: explorer.get_by_label("Rays of the transmitter").check())

