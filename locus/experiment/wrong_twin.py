@@ -29,6 +29,8 @@ from locus.room import errors
 from locus.room.layout import Layout, Pose, away_from
 from locus.score import weight_files
 from locus.score.method import Scorer
+from locus.score.path_set import PathSet
+from locus.score.twin_fit import UNUSUAL, twin_fit
 from locus.settings.config import Config
 
 RECIPE = 4
@@ -36,8 +38,8 @@ RECIPE = 4
 NUM_LAYOUTS = 200
 """Number of groups, the first of Eval Random; at most a quarter of its groups."""
 
-SURPRISING = 0.01
-"""A snapshot with a p-value below this does not fit its twin: the error is noticed."""
+NUM_FITTED = 1
+"""Number of snapshots per group whose fit to the twin is judged."""
 
 SLACK = 0.05
 """Loss [nat] by which a method may be behind another one before it counts as worse."""
@@ -65,7 +67,9 @@ def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer], floor
             )
             columns.append(raw.assign(floored_level=mixed.level))
         rows = xr.concat(columns, "method")
-        fit = p_values(paths, case, np.random.default_rng(ties))
+        path_set = scorers["path_set"]
+        assert isinstance(path_set, PathSet)
+        fit = p_values(path_set, paths, case, np.random.default_rng(ties))
         attributes = {"units": "1", "long_name": "p-value of the snapshot, if the twin is exact"}
         lost = ~paths.valid.any("path").values[case.truth]
         found.append(rows.assign(lost=("snapshot", lost), p_value=("snapshot", fit, attributes)))
@@ -73,12 +77,11 @@ def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer], floor
     return joined.assign_coords(method=list(scorers), group=("snapshot", np.full(len(exact.truth), index)))
 
 
-def p_values(paths: xr.Dataset, case: Case, rng: Generator) -> NDArray[np.float64]:  # noqa: ARG001
-    """How well each snapshot of a case fits the paths that the twin expects: uniform in [0, 1] if the twin is exact.
-
-    NaN (snapshot) as long as nothing computes it; this is the only place to do so.
-    """
-    return np.full(len(case.truth), np.nan)
+def p_values(scorer: PathSet, paths: xr.Dataset, case: Case, rng: Generator) -> NDArray[np.float64]:
+    """How well the first snapshots of a case fit the paths that the twin expects, (snapshot); NaN for the others."""
+    found = np.full(len(case.truth), np.nan)
+    found[:NUM_FITTED] = twin_fit(scorer, paths, case.seen_by(scorer).isel(snapshot=slice(NUM_FITTED)), rng)
+    return found
 
 
 class Robustness(Result):
@@ -194,14 +197,14 @@ def behind(rows: xr.Dataset, method: str, others: Sequence[str]) -> xr.Dataset:
 
 
 def noticed(rows: xr.Dataset) -> xr.Dataset:
-    """Share of snapshots with a surprising ``p_value``, (condition) with intervals; NaN where none was computed."""
+    """Share of snapshots whose ``p_value`` is below ``UNUSUAL`` among those that have one, (condition) with intervals."""
 
     def of(one: xr.Dataset) -> xr.Dataset:
-        index, weights = resample(one.group.values, one.sizes["snapshot"], np.random.default_rng(0), 2000)
-        values = one.p_value.values.astype(float)
-        below = np.where(np.isnan(values), np.nan, values < SURPRISING)
+        fitted = one.isel(snapshot=one.p_value.notnull().values)
+        index, weights = resample(fitted.group.values, fitted.sizes["snapshot"], np.random.default_rng(0), 2000)
+        below = (fitted.p_value.values < UNUSUAL).astype(float)
         share = means(below[:, np.newaxis], index, weights)[:, 0]
-        return xr.Dataset(with_interval("noticed", (), share, "1", "share of surprising snapshots"))
+        return xr.Dataset(with_interval("noticed", (), share, "1", "share of snapshots that do not fit their twin"))
 
     return by_condition(rows, of)
 
