@@ -197,7 +197,7 @@ def behind(rows: xr.Dataset, method: str, others: Sequence[str]) -> xr.Dataset:
 
 
 def noticed(rows: xr.Dataset) -> xr.Dataset:
-    """Share of snapshots whose ``p_value`` is below ``UNUSUAL`` among those that have one, (condition) with intervals."""
+    """Share of snapshots that do not fit their twin, among those with a ``p_value``, (condition) with intervals."""
 
     def of(one: xr.Dataset) -> xr.Dataset:
         fitted = one.isel(snapshot=one.p_value.notnull().values)
