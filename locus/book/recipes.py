@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from locus.book import paper
-from locus.experiment import floors, moved, nats, solver, temperature, wrong_twin
+from locus.experiment import (
+    any_radio,
+    floors,
+    moved,
+    nats,
+    path_set_fit,
+    reachable,
+    solver,
+    temperature,
+    wrong_twin,
+)
 from locus.judge import metrics
 from locus.receiver import estimator, ideal, observation
 from locus.room import errors, layout
@@ -46,9 +56,12 @@ BEARERS = {
     "experiment.floors": floors,
     "experiment.moved": moved,
     "experiment.nats": nats,
+    "experiment.path_set_fit": path_set_fit,
     "experiment.solver": solver,
     "experiment.temperature": temperature,
     "experiment.wrong_twin": wrong_twin,
+    "experiment.reachable": reachable,
+    "experiment.any_radio": any_radio,
     "book.paper": paper,  # for its numbers; the rest of the book is hashed with the chapters that use it
 }
 """Modules with a RECIPE."""
@@ -66,6 +79,7 @@ COVERED_BY = {
     "score.pairwise_cpu": "score.method",
     "score.sync_offset": "score.limits",
     **{f"score.{name}": "score.path_set" for name in ("path_arrays", "path_set_cpu", "strength", "tolerance")},
+    **{f"score.{name}": "score.path_set" for name in ("simulate", "twin_fit")},
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
 """Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""

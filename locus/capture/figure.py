@@ -46,7 +46,7 @@ def location_figure(data: xr.Dataset, snapshot: int = 0) -> Figure:
     draw_receiver(axes, Pose(float(one.rx_x), float(one.rx_y), float(one.rx_heading)))
     marker: dict[str, Any] = {"color": "white", "markersize": 9, "markeredgecolor": "black", "linestyle": "none"}
     axes.plot(float(one.map_x), float(one.map_y), "P", label="most probable", zorder=8, **marker)
-    title = METHOD_TITLES[data.attrs["method"]] + (
+    title = METHOD_TITLES.get(data.attrs["method"], "Path set") + (
         f", snapshot {snapshot + 1} of {data.sizes['snapshot']}" if several else ""
     )
     share = float(one.credible_area) / layout.free_space.area

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import string
 import tempfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from locus.capture.locate import MAX_WALLS
 from locus.experiment import netcdf
 from locus.room.layout import Layout, Pose, read_json
+from locus.score.tolerance import Tolerance
 from locus.settings.atomic import replacing
 from locus.settings.checks import from_mapping
 from locus.settings.config import Radio
@@ -20,6 +23,14 @@ from locus.settings.config import Radio
 MAX_IQ_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 2**20
 """Maximum size of the files that describe the room and the radio."""
+_LENGTHS = {"m": 1.0, "cm": 0.01}
+_UNITS = {
+    "plan": _LENGTHS,
+    "position": _LENGTHS,
+    "heading": {"rad": 1.0, "deg": math.pi / 180},
+    "material_db": {"dB": 1.0},
+}  # of each field of a tolerance, the field's own first
+
 FIGURE_SUFFIXES = (".pdf", ".png", ".svg")
 
 
@@ -70,6 +81,45 @@ def parse_pose(text: str) -> Pose:
     except ValueError as error:
         raise ValueError(f"Expected 'pose' as x,y,heading, e.g. 20,35,0.4, got {text!r}") from error
     return Pose(x, y, heading)
+
+
+def parse_position(text: str) -> tuple[float, float]:
+    """Parse a position [m] from the command line, e.g. ``20,35``."""
+    try:
+        x, y = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise ValueError(f"Expected 'truth' as x,y, e.g. 20,35, got {text!r}") from error
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise ValueError(f"Expected a finite 'truth', got {text!r}")
+    return x, y
+
+
+def parse_tolerance(text: str) -> Tolerance:
+    """Parse a tolerance from the command line, e.g. ``heading=1deg,plan=0.1``; what is not named keeps its default."""
+    values: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        name = "material_db" if name == "material" else name
+        if name not in _UNITS or not equals:
+            raise ValueError(f"Expected 'tolerance' as NAME=SIZE,... with names in {[*_UNITS]}, got {part!r}")
+        if name in values:
+            raise ValueError(f"Expected each name of 'tolerance' once, got {text!r}")
+        values[name] = _size(name, value)
+    return Tolerance(**values)
+
+
+def _size(name: str, text: str) -> float:
+    """Number with an optional unit, in the unit of the tolerance's field."""
+    number = text.rstrip(string.ascii_letters)
+    unit = text[len(number) :]
+    try:
+        size = float(number)
+    except ValueError as error:
+        raise ValueError(f"Expected 'tolerance.{name}' as a number and a unit, got {text!r}") from error
+    units = _UNITS[name]
+    if unit and unit not in units:
+        raise ValueError(f"Expected 'tolerance.{name}' in {' or '.join(units)}, got {text!r}")
+    return size * units[unit] if unit else size
 
 
 def check_output(path: Path, suffixes: tuple[str, ...]) -> None:

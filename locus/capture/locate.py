@@ -11,30 +11,34 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from locus.capture.candidates import (
+    MAX_CANDIDATES,
+    cell_candidates,
+    find_spacing,
+    grid_candidates,
+    nearest_distance,
+)
+from locus.capture.choice import Choice, choose, warn_of_size
 from locus.experiment.run import versions
-from locus.experiment.weights import find_weights
 from locus.judge.bootstrap import described
 from locus.judge.credible import smallest_set
 from locus.receiver.estimator import check_samples, estimate
-from locus.room.layout import Layout, Pose, away_from, check_points, draw_position
-from locus.score.weight_files import load_method
-from locus.settings import units
+from locus.room.layout import Layout, Pose, check_points
+from locus.score.path_set import PathSet
+from locus.score.tolerance import Tolerance
+from locus.score.twin_fit import UNUSUAL, twin_fit
 from locus.settings.checks import check_range
-from locus.settings.config import Config, Radio
+from locus.settings.config import Radio
 from locus.twin import make_twin
 from locus.twin.base import ATTRIBUTES, check_scene
 
-GRID_POINTS = 31
-"""Points per axis of the default candidate grid."""
-MAX_CANDIDATES = 10_000
 MAX_WALLS = 250
 """With more walls, sequences of three would not fit into Sionna's table."""
 MAX_SNAPSHOTS = 1000
 
-_MUST_MATCH = ("carrier", "bandwidth", "num_antennas", "num_subcarriers")  # the link budget may differ from training
 _LEAST_POWER = 0.1  # relative to the noise power, which every capture contains
 _MOST_ABOVE_DB = 20.0  # a transmitter between two candidates may have a path stronger than theirs by this much
-_UNUSUAL = 2.0  # warn if the room is larger or smaller than the training rooms by more than this factor
+_SEED = 0  # of the simulations that tell how well the twin fits
 
 
 def locate(
@@ -43,108 +47,86 @@ def locate(
     iq: xr.Dataset | ArrayLike,
     candidates: ArrayLike | None = None,
     *,
-    weights: str = "paper",
-    method: str = "locus_dt",
+    method: str | None = None,
+    tolerance: Tolerance | None = None,
+    weights: str | None = None,
     twin: str | None = None,
     radio: Radio | None = None,
     noise_power: float | None = None,
+    spacing: float | None = None,
 ) -> xr.Dataset:
     """Compute the posterior of the transmitter's position from an IQ capture.
 
-    Coordinates may have any origin: the room is moved to where the training rooms were before it is traced. Estimator,
-    tracing and feature options are those that the weights were trained with.
+    Coordinates may have any origin: the room is moved to the origin, or where the training rooms were, before it is
+    traced.
 
     Args:
         layout: the room, with at most 250 walls.
         pose: pose of the receiver.
         iq: samples (sample, antenna), or up to 1000 snapshots (snapshot, sample, antenna), each located independently.
-        candidates: possible positions [m], (n, 2), at most 10,000; by default the free points of a 31 x 31 grid.
-        weights: run or file, as for :func:`locus.load_scorer`.
-        method: trained method of the run.
-        twin: ``"sionna"`` or ``"image"``; by default the twin that the weights were evaluated with.
-        radio: by default the radio stored in ``iq``, else the one that the weights were trained for.
+        candidates: possible positions [m], (n, 2), at most 10,000; by default, centres of cells as small as the radio
+            can tell apart, or for a network the free points of a 31 x 31 grid.
+        method: ``"path_set"``, the default, for any narrowband radio; or a trained network such as ``"locus_dt"``, with
+            the estimator, tracing and feature options of its training.
+        tolerance: how far the twin may be off, for ``"path_set"``; by default from exact to about 1 m and 5 degrees.
+        weights: run or file with the weights of a network, as for :func:`locus.load_scorer`; by default the paper's.
+        twin: ``"sionna"`` or ``"image"``; by default Sionna, or the twin that the weights were evaluated with.
+        radio: by default the radio stored in ``iq``, else the one that the weights were trained for, or the paper's.
         noise_power: mean squared magnitude of a noise sample, in the units of ``iq``, used to scale ``iq``; if not
             given, ``iq`` is in W^0.5.
+        spacing: distance between neighbouring candidates of ``"path_set"`` [m], since the transmitter may be between
+            them; 0 if it is on one of the given ones. By default, their median distance.
 
     Returns:
         Dataset ([snapshot,] candidate): ``posterior``, which sums to 1; ``credible``, the mask of the smallest set that
         holds 90 %; ``credible_area``, its area [m^2]; ``map_x`` and ``map_y``, the most probable candidate [m]; and the
-        estimated paths ``aoa``, ``delay``, ``snr_db`` and ``valid`` ([snapshot,] path). Attributes hold room, radio,
-        weights, twin and versions.
+        estimated paths ``aoa``, ``delay``, ``snr_db`` and ``valid`` ([snapshot,] path). With ``"path_set"`` also
+        ``twin_fit``, the probability that an exact twin would fit the capture worse, and ``twin_error`` ([snapshot,]
+        level), the posterior of how wrong the twin is: the share of the tolerance that its errors reach. Attributes
+        hold room, radio, method, twin and versions.
 
     Raises:
-        ValueError: an input is out of range, or the weights were trained for another radio.
+        ValueError: an input is out of range, the weights were trained for another radio, or the array is not
+            narrowband.
         FileNotFoundError: the weights do not exist.
     """
-    path = find_weights(weights, method)
-    scorer, header = load_method(path)
-    config = Config.from_dict(header["config"])
-    radio = radio or Radio.carried_by(iq) or config.radio
-    _check_radio(radio, config.radio, weights)
+    choice = choose(method, weights, tolerance, radio or Radio.carried_by(iq))
+    radio = choice.radio
     samples = _check_iq(iq, radio, noise_power)
     if len(layout.walls) > MAX_WALLS:
         raise ValueError(f"Expected a room of at most {MAX_WALLS} walls, got {len(layout.walls)}")
-    xy = _check_candidates(layout, pose, candidates)
+    xy, spacing = _candidates(layout, pose, candidates, spacing, choice)
     check_scene(layout, pose, xy, radio)
-    _warn_of_size(layout, scorer.options.size)
+    warn_of_size(layout, choice.size)
 
-    x, y = _shift(layout, scorer.options.size)
-    backend = make_twin(twin or config.twin.evaluation, radio, config.twin)
-    observed = estimate(samples, config.estimator, radio)
+    x, y = _shift(layout, choice.size)
+    backend = make_twin(twin or choice.twin.evaluation, radio, choice.twin)
+    observed = estimate(samples, choice.estimator, radio)
     there = Pose(pose.x + x, pose.y + y, pose.heading)
     paths = backend.trace(layout.moved(x, y), there, xy + np.array([x, y]))
     _warn_of_scale(paths, observed)
     attributes = {
-        "weights": weights,
-        "weights_hash": header["hash"],
-        "method": header["method"],
+        **choice.attributes,
         "twin": backend.name,
-        "twin_options": json.dumps(dataclasses.asdict(config.twin)),
-        "estimator_options": json.dumps(dataclasses.asdict(config.estimator)),
+        "twin_options": json.dumps(dataclasses.asdict(choice.twin)),
+        "estimator_options": json.dumps(dataclasses.asdict(choice.estimator)),
         "radio": json.dumps(dataclasses.asdict(radio)),
         "layout": json.dumps(layout.to_geojson()),
         "versions": json.dumps(versions()),
     }
-    posterior = scorer.posterior(paths, observed)
-    return _label(layout, pose, xy, posterior, observed).assign_attrs(attributes)
-
-
-def words(data: xr.Dataset) -> list[str]:
-    """Summary of the result of :func:`locate`, one line per snapshot."""
-    snapshots = [data.isel(snapshot=i) for i in range(data.sizes["snapshot"])] if "snapshot" in data.dims else [data]
-    return [
-        f"{int(one.valid.sum())} paths; most probable at x = {float(one.map_x):.1f} m, y = {float(one.map_y):.1f} m "
-        f"({float(one.posterior.max()):.1%}); 90 % in {units.area(float(one.credible_area))} m^2"
-        for one in snapshots
-    ]
-
-
-def grid_candidates(layout: Layout, pose: Pose, num_points: int = GRID_POINTS) -> NDArray[np.float64]:
-    """Free points [m] of a grid over the room, ``num_points`` per axis, (n, 2), except the receiver's position."""
-    check_range("grid", num_points, 1, math.isqrt(MAX_CANDIDATES))
-    xy = away_from(pose, layout.grid(num_points))
-    if len(xy) == 0:
-        raise ValueError(f"Expected a grid with free points, got none in {_space(layout)}")
-    return xy
-
-
-def random_candidates(layout: Layout, pose: Pose, num_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Random points [m] in the free space, (num_points, 2)."""
-    check_range("candidates", num_points, 1, MAX_CANDIDATES)
-    if layout.free_space.buffer(-layout.clearance).is_empty:
-        raise ValueError(f"Expected free space, got none in {_space(layout)}")
-    return np.stack([draw_position(layout, pose, rng) for _ in range(num_points)])
-
-
-def _check_radio(radio: Radio, trained: Radio, weights: str) -> None:
-    different = [name for name in _MUST_MATCH if getattr(radio, name) != getattr(trained, name)]
-    if different:
-        theirs, ours = (", ".join(f"{name} {getattr(one, name):g}" for name in different) for one in (trained, radio))
-        changes = " ".join(f"--set radio.{name}={getattr(radio, name)}" for name in different)
-        raise ValueError(
-            f"Expected a radio like that of the weights {weights!r} ({theirs}), got {ours}; "
-            f"`locus train locus_dt {changes}` trains weights for it"
-        )
+    if choice.network is not None:
+        posterior = choice.network.posterior(paths, observed)
+        return _label(layout, pose, xy, posterior, observed).assign_attrs(attributes)
+    scorer = choice.path_set or PathSet(radio)
+    attributes |= {name: json.dumps(dataclasses.asdict(getattr(scorer, name))) for name in ("tolerance", "constants")}
+    attributes["spacing"] = spacing
+    result = _label(layout, pose, xy, scorer.posterior(paths, observed, spacing=spacing), observed)
+    result["twin_fit"] = twin_fit(scorer, paths, observed, np.random.default_rng(_SEED), spacing=spacing)
+    result["twin_error"] = scorer.levels(paths, observed, spacing=spacing)
+    result.twin_error.attrs = {"units": "1", "long_name": "posterior probability of the size of the twin's errors"}
+    result.level.attrs = {"units": "1", "long_name": "errors of plan, position and materials over the tolerance"}
+    _warn_of_misfit(result.twin_fit.values)
+    return result.assign_attrs(attributes)
 
 
 def _check_iq(iq: xr.Dataset | ArrayLike, radio: Radio, noise_power: float | None) -> NDArray[np.complex128]:
@@ -167,30 +149,29 @@ def _check_iq(iq: xr.Dataset | ArrayLike, radio: Radio, noise_power: float | Non
     return samples.astype(np.complex128)
 
 
-def _check_candidates(layout: Layout, pose: Pose, candidates: ArrayLike | None) -> NDArray[np.float64]:
-    xy = grid_candidates(layout, pose) if candidates is None else check_points("candidates", candidates)
+def _candidates(
+    layout: Layout, pose: Pose, given: ArrayLike | None, spacing: float | None, choice: Choice
+) -> tuple[NDArray[np.float64], float]:
+    """Candidates (n, 2) [m], and the side of the square that each stands for [m]."""
+    if spacing is not None:
+        check_range("spacing", spacing, 0.0)
+    if given is None:
+        if choice.network is not None:
+            return grid_candidates(layout, pose), 0.0
+        return cell_candidates(layout, pose, spacing or find_spacing(layout, choice.radio))
+    xy = check_points("candidates", given)
     if len(xy) > MAX_CANDIDATES:
         raise ValueError(f"Expected at most {MAX_CANDIDATES} candidates, got {len(xy)}")
-    return xy
+    return xy, nearest_distance(xy) if spacing is None else spacing
 
 
 def _shift(layout: Layout, size: float) -> tuple[float, float]:
-    """Translation [m] that moves the centre of the room to that of the training rooms.
+    """Translation [m] that moves the centre of the room to that of training rooms with this side.
 
     The baselines predict positions in those coordinates, and Sionna's single precision is too coarse for map ones.
     """
     x0, y0, x1, y1 = layout.room.bounds
     return size / 2 - (x0 + x1) / 2, size / 2 - (y0 + y1) / 2
-
-
-def _warn_of_size(layout: Layout, size: float) -> None:
-    x0, y0, x1, y1 = layout.room.bounds
-    if not size / _UNUSUAL <= max(x1 - x0, y1 - y0) <= size * _UNUSUAL:
-        warnings.warn(
-            f"The weights were trained on rooms of {size:g} m x {size:g} m, this one is {_extent(layout)}: "
-            "its posterior may be over- or under-confident",
-            stacklevel=3,
-        )
 
 
 def _warn_of_scale(paths: xr.Dataset, observed: xr.Dataset) -> None:
@@ -203,13 +184,17 @@ def _warn_of_scale(paths: xr.Dataset, observed: xr.Dataset) -> None:
         )
 
 
-def _extent(layout: Layout) -> str:
-    x0, y0, x1, y1 = layout.room.bounds
-    return f"{x1 - x0:.3g} m x {y1 - y0:.3g} m"
-
-
-def _space(layout: Layout) -> str:
-    return f"a room of {_extent(layout)}, {layout.clearance} m from every wall; lengths are in metres"
+def _warn_of_misfit(values: NDArray[np.float64]) -> None:
+    """Warn if more snapshots fit badly than chance would have it; for a single one, if it does."""
+    bad, count = int((values < UNUSUAL).sum()), values.size
+    fewer = sum(math.comb(count, n) * UNUSUAL**n * (1 - UNUSUAL) ** (count - n) for n in range(bad))
+    if 1 - fewer < 1.001 * UNUSUAL:
+        which = f"{bad} of {count} snapshots fit" if count > 1 else "The capture fits"
+        warnings.warn(
+            f"{which} the twin worse than {1 - UNUSUAL:.0%} of what an exact twin would give (twin_fit below "
+            f"{UNUSUAL:.0%}): check the plan and its scale, the pose, 'noise_power' and the radio",
+            stacklevel=3,
+        )
 
 
 def _label(

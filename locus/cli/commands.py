@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import locus
 from locus.settings.profiles import parse_changes, parse_over
@@ -200,26 +200,33 @@ def locate(options: argparse.Namespace) -> int:
     """Locate a transmitter in the user's own room."""
     import numpy as np
 
-    from locus.capture import files, locate
+    from locus.capture import candidates, files, words
 
     pose = files.parse_pose(options.pose)
+    truth = files.parse_position(options.truth) if options.truth else None
+    choice: dict[str, Any] = {"weights": options.run, "method": options.method, "twin": options.twin}
+    choice["tolerance"] = files.parse_tolerance(options.tolerance) if options.tolerance else None
     files.check_output(options.out, (".nc",))
     if options.figure:
         files.check_output(options.figure, files.FIGURE_SUFFIXES)
     layout, iq = files.read_layout(options.room), files.read_iq(options.iq)
-    radio = files.read_radio(options.radio) if options.radio else None
-    if options.candidates is None:
-        candidates = locate.grid_candidates(layout, pose, options.grid)
-    else:
-        candidates = locate.random_candidates(layout, pose, options.candidates, np.random.default_rng(0))
-    choice = {"weights": options.run, "method": options.method, "twin": options.twin}
+    choice["radio"] = files.read_radio(options.radio) if options.radio else None
+    xy = None
+    if options.grid is not None:
+        xy = candidates.grid_candidates(layout, pose, options.grid)
+    elif options.candidates is not None:
+        xy = candidates.random_candidates(layout, pose, options.candidates, np.random.default_rng(0))
+    if xy is not None:
+        choice["spacing"] = (layout.free_space.area / len(xy)) ** 0.5
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        data = locus.locate(layout, pose, iq, candidates, radio=radio, noise_power=options.noise_power, **choice)
+        data = locus.locate(layout, pose, iq, xy, noise_power=options.noise_power, **choice)
     for warning in caught:
         print(f"locus locate: warning: {warning.message}", file=sys.stderr)
     files.save(data, options.out, options.figure)
-    print("\n".join(locate.words(data)))
+    print("\n".join(words.words(data)))
+    if truth:
+        print("\n".join(words.words_of_truth(data, truth)))
     print("Written to", *(path for path in (options.out, options.figure) if path))
     return 0
 

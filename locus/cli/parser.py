@@ -148,9 +148,10 @@ def _add_workers(parser: argparse.ArgumentParser) -> None:
 def _add_locate(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Compute the posterior of the transmitter's position from a room, a receiver pose and an IQ capture. Lengths "
-        "in metres, angles in radians. The supplied weights were trained on rooms of 100 m x 100 m with three "
-        "obstacles. Limits: 250 walls, 10,000 candidates, 1000 snapshots, 64 MiB of IQ, 1 MiB of GeoJSON or YAML. "
-        "Existing output files are overwritten."
+        "in metres, angles in radians. The default method, path_set, needs no weights and works with any narrowband "
+        "radio. The supplied weights of the networks were trained on rooms of 100 m x 100 m with three obstacles. "
+        "Limits: 250 walls, 10,000 candidates, 1000 snapshots, 64 MiB of IQ, 1 MiB of GeoJSON or YAML. Existing output "
+        "files are overwritten."
     )
     parser.add_argument("room", type=Path, help="GeoJSON FeatureCollection of polygons [m] with role room or obstacle")
     parser.add_argument(
@@ -169,15 +170,33 @@ def _add_locate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, type=Path, metavar="NC", help="netCDF file for the posterior")
     parser.add_argument("--figure", type=Path, metavar="PNG", help="map of the first snapshot (png, svg or pdf)")
     parser.add_argument(
-        "--run", default="paper", help="run or .safetensors file with the weights (default: %(default)s)"
+        "--method",
+        help="path_set, or a trained network: locus_dt, gauss_cart, gauss_polar, gmm_cart (default: path_set)",
     )
-    parser.add_argument("--method", default="locus_dt", help="trained method of that run (default: %(default)s)")
     parser.add_argument(
-        "--twin", choices=BACKENDS, help="twin to trace with (default: the one the weights were evaluated with)"
+        "--tolerance",
+        metavar="NAME=SIZE,...",
+        help="how far plan, position, heading and material may be off, for path_set, e.g. heading=1deg,plan=0.1,"
+        "position=20cm,material=1dB (default: 1 m, 1 m, 5deg, 2dB; smaller errors are considered, too)",
+    )
+    parser.add_argument(
+        "--run", help="run or .safetensors file with the weights of a network (default: paper; with it, locus_dt)"
+    )
+    parser.add_argument(
+        "--twin",
+        choices=BACKENDS,
+        help="twin to trace with (default: sionna, or the one the weights were evaluated with)",
+    )
+    parser.add_argument(
+        "--truth", metavar="X,Y", help="true position: also print the error and the smallest set that contains it"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--grid", type=int, default=31, metavar="N", help="candidates: the free points of an N x N grid (default: 31)"
+        "--grid",
+        type=int,
+        metavar="N",
+        help="candidates: the free points of an N x N grid (default: cells as small as the radio can tell apart; for "
+        "networks, N = 31)",
     )
     where.add_argument("--candidates", type=int, metavar="N", help="candidates: N random points from a fixed seed")
     parser.add_argument("--radio", type=Path, metavar="YML", help="fields of Radio that differ from the paper's")

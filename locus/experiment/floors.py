@@ -14,24 +14,25 @@ from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.case import Case
 from locus.experiment.libraries import training_errors
 from locus.experiment.over_groups import over_groups
+from locus.experiment.path_set_fit import PathSetFit, fitted
 from locus.experiment.weights import Weights
 from locus.judge import metrics
 from locus.judge.floor import fit_share
 from locus.room import errors
 from locus.score import weight_files
-from locus.score.method import Method
+from locus.score.method import Scorer
 from locus.settings.config import Config
 
 RECIPE = 1
 
 
-def evaluate_group(config: Config, index: int, scorers: dict[str, Method]) -> xr.Dataset:
+def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer]) -> xr.Dataset:
     """Log posteriors (snapshot, method) of the truths of a training room; in odd rooms the twin has errors."""
     case = Case(config, "train", index)
     exact = index % 2 == 0
     paths = case.paths if exact else case.trace_believed(case.believed(*training_errors(config, index)))
     rows = np.arange(len(case.truth))
-    logs = [scorer.log_posterior(paths, case.observed).values[rows, case.truth] for scorer in scorers.values()]
+    logs = [one.log_posterior(paths, case.seen_by(one)).values[rows, case.truth] for one in scorers.values()]
     attributes = {"units": "nat", "long_name": "log posterior of the true candidate"}
     return xr.Dataset(
         {"log_posterior": (("snapshot", "method"), np.stack(logs, axis=1), attributes)},
@@ -61,8 +62,8 @@ class Floors(Result):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """Weights of all methods."""
-        return tuple(self.weights.values())
+        """Weights of all networks, and the constants of the path set."""
+        return (*self.weights.values(), PathSetFit(self.run))
 
     def recipe(self) -> dict[str, Any]:
         """Everything that the file depends on."""
@@ -71,8 +72,13 @@ class Floors(Result):
             "estimates": ingredients.of_estimates(config, "train"),
             "mismatch": dataclasses.asdict(config.mismatch),
             "weights": {name: weights.hash() for name, weights in self.weights.items()},
+            "path_set": PathSetFit(self.run).hash(),
             "groups": [self.groups.start, self.groups.stop],
-            "recipes": {"errors": errors.RECIPE, "metrics": metrics.RECIPE, "floors": RECIPE},
+            "recipes": {
+                "errors": errors.RECIPE,
+                "metrics": metrics.RECIPE,
+                "floors": RECIPE,
+            },
         }
 
     def seconds(self, num_workers: int) -> float:
@@ -81,8 +87,11 @@ class Floors(Result):
 
     def make(self, workers: Workers = here) -> None:
         """Evaluate the validation rooms and fit the share of each method."""
-        scorers = {name: weight_files.load_method(weights.path)[0] for name, weights in self.weights.items()}
         config = self.run.config
+        scorers: dict[str, Scorer] = {
+            **{name: weight_files.load_method(weights.path)[0] for name, weights in self.weights.items()},
+            "path_set": fitted(self.run),
+        }
         with tqdm(total=len(self.groups), desc="fitting floors", unit="group") as bar:
             rows = over_groups(evaluate_group, config, self.groups, workers(), progress=bar.update, scorers=scorers)
         count = config.training.num_candidates

@@ -5,20 +5,19 @@ There are trained methods, in one or several trainings; methods without a networ
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from locus.experiment.artifact import Artifact
+from locus.experiment.path_set_fit import PathSetFit, fitted
 from locus.experiment.run import Run
 from locus.experiment.temperature import Temperature
 from locus.experiment.weights import Weights, further_weights
-from locus.score import angle_strength, limits, path_lists, path_set, weight_files
+from locus.score import angle_strength, limits, path_lists, weight_files
 from locus.score.angle_strength import AngleStrength
 from locus.score.fingerprint import Fingerprint
 from locus.score.limits import RECEIVERS
 from locus.score.method import Scorer
-from locus.score.path_set import PathSet
 
 UNTRAINED_TITLES = {
     "fingerprint": "nearest fingerprint",
@@ -41,15 +40,6 @@ def _fingerprint(run: Run) -> Fingerprint:
     return Fingerprint(float(Temperature(run).open().best))
 
 
-def _path_set_recipe(_: Run) -> dict[str, Any]:
-    scorer = PathSet()
-    return {
-        "path_set": path_set.RECIPE,
-        "own_estimator": dataclasses.asdict(scorer.estimator),
-        "tolerance": dataclasses.asdict(scorer.tolerance),
-    }
-
-
 _UNTRAINED = {
     "fingerprint": _Source(
         _fingerprint,
@@ -60,7 +50,11 @@ _UNTRAINED = {
         lambda _: AngleStrength(),
         lambda _: {"angle_strength": angle_strength.RECIPE, "path_lists": path_lists.RECIPE},
     ),
-    "path_set": _Source(lambda _: PathSet(), _path_set_recipe),
+    "path_set": _Source(
+        fitted,
+        lambda run: {"path_set": PathSetFit(run).hash()},
+        lambda run: (PathSetFit(run),),
+    ),
 }
 
 

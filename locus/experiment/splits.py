@@ -12,7 +12,7 @@ from locus.settings.config import Config
 
 # Random streams. Splits with different streams share no layouts; the two evaluation splits share theirs.
 _ROOMS = {"train": 0, "test": 1, "eval_random": 2, "eval_grid": 2, "check": 3}
-_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS, _PHASES, _IDEAL = 0, 1, 2, 3, 4, 5
+_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS, _PHASES, _IDEAL, _WORLDS = 0, 1, 2, 3, 4, 5, 6
 
 SPLITS = ("train", "test", "eval_random", "eval_grid")
 """Splits of the experiment; the extra split ``check`` compares twins."""
@@ -91,6 +91,11 @@ def phase_rng(config: Config, split: str, index: int) -> Generator:
 def ideal_rng(config: Config, split: str, index: int) -> Generator:
     """Generator of what an ideal estimator reports of the transmitters of a group."""
     return np.random.default_rng([config.seed, _ROOMS[split], index, _IDEAL])
+
+
+def world_rng(config: Config, split: str, index: int) -> Generator:
+    """Generator of the worlds that are sampled around the twin of a group."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _WORLDS])
 
 
 def tie_rng(config: Config, split: str, index: int, *, off_list: bool = False) -> Generator:

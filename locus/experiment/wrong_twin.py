@@ -1,110 +1,88 @@
-"""Robustness: a run's networks and twins with errors in; the loss that each error causes out.
-
-Snapshots come from the true room; candidates are traced in a room, or for a pose, with errors. Both use the exact image
-twin, so that these errors are the only mismatch.
-"""
+"""Robustness: a run's networks, the path-set likelihood and wrong twins in; the loss that each error causes out."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from numpy.random import Generator
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from locus.experiment import ingredients
 from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.case import Case
+from locus.experiment.conditions import SPLIT, conditions, exact_case, expected, heard
 from locus.experiment.floors import Floors
 from locus.experiment.over_groups import over_groups
+from locus.experiment.path_set_fit import PathSetFit, fitted
 from locus.experiment.run import Run
 from locus.experiment.weights import Weights
-from locus.judge import metrics
+from locus.judge import floor, metrics
+from locus.judge.bootstrap import means, resample, with_interval
 from locus.judge.credible import CREDIBLE_MASS
-from locus.judge.floor import with_floor
 from locus.room import errors
 from locus.room.layout import Layout, Pose, away_from
-from locus.room.materials import defined
 from locus.score import weight_files
-from locus.score.method import Method
+from locus.score.method import Scorer
 from locus.settings.config import Config
-from locus.twin import make_twin
 
-RECIPE = 3
+RECIPE = 4
 
 NUM_LAYOUTS = 200
 """Number of groups, the first of Eval Random; at most a quarter of its groups."""
 
-_SPLIT = "eval_random"
-_METRES = (0.1, 0.3, 1.0, 3.0)
-_DEGREES = (0.3, 1.0, 3.0, 5.0, 10.0)
-_MATERIALS = ("brick", "wood", "glass", "metal")
+SURPRISING = 0.01
+"""A snapshot with a p-value below this does not fit its twin: the error is noticed."""
+
+SLACK = 0.05
+"""Loss [nat] by which a method may be behind another one before it counts as worse."""
 
 
-@dataclass(frozen=True)
-class Condition:
-    """One kind and size of error."""
-
-    kind: str
-    label: str
-    errors: dict[str, Any] = field(default_factory=dict)
-    """Errors of the twin, in the form that :func:`locus.room.errors.believed` takes."""
-    moved: float = 0.0
-    """Distance of the transmitter from its candidate [m]."""
-
-
-def conditions(config: Config) -> list[Condition]:
-    """Conditions to evaluate, the exact twin first. Kind ``all`` is :func:`locus.room.errors.everything`."""
-    materials = [name for name in _MATERIALS if name != config.room.material and defined(name, config.radio.carrier)]
-    return [
-        Condition("none", "exact"),
-        *(Condition(kind, f"{m:g} m", {kind: m}) for kind in ("obstacles", "walls", "position") for m in _METRES),
-        *(Condition("heading", f"{angle:g}°", {"heading": math.radians(angle)}) for angle in _DEGREES),
-        *(Condition("missing", f"{n}", {"missing": n}) for n in range(1, min(3, config.room.num_obstacles) + 1)),
-        *(Condition("material", name, {"material": name}) for name in materials),
-        *(Condition("transmitter", f"{m:g} m", moved=m) for m in _METRES),
-        *(Condition("all", f"{m:g} m", errors.everything(m)) for m in _METRES),
-    ]
-
-
-def exact_case(config: Config, index: int) -> Case:
-    """Group of Eval Random, traced by the exact twin."""
-    return Case(config, _SPLIT, index, make_twin("image", config.radio, config.twin))
-
-
-def evaluate_group(config: Config, index: int, scorers: dict[str, Method], floors: dict[str, float]) -> xr.Dataset:
+def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer], floors: dict[str, float]) -> xr.Dataset:
     """Rows (condition, snapshot, method) of one group: ``log_posterior`` and ``level`` of the truth.
 
-    ``floored_log_posterior`` and ``floored_level`` are those of the posteriors with floors. ``lost`` (condition,
-    snapshot) says whether the true candidate has no path in the wrong twin. For a transmitter moved from its candidate,
-    the truth is the candidate nearest to it.
+    ``floored_level`` is that of the posterior with a floor. ``lost`` (condition, snapshot) says whether the true
+    candidate has no path in the wrong twin, and ``p_value`` how well the snapshot fits it. For a transmitter moved from
+    its candidate, the truth is the candidate nearest to it.
     """
     exact = exact_case(config, index)
     ties = np.random.default_rng([config.seed, index]).integers(2**63)
     area = exact.layout.free_space.area
     found = []
     for condition in conditions(config):
-        case = exact.moved(condition.moved, _METRES) if condition.moved else exact
-        paths = exact.trace_believed(exact.believed(condition.errors)) if condition.errors else exact.paths
+        case, paths = heard(exact, condition), expected(exact, condition)
         columns = []
         for name, scorer in scorers.items():
-            logs = scorer.log_posterior(paths, case.observed)
-            raw, floored = (
+            logs = scorer.log_posterior(paths, case.seen_by(scorer))
+            raw, mixed = (
                 metrics.measure(one, case.truth, area, np.random.default_rng(ties))[["log_posterior", "level"]]
-                for one in (logs, with_floor(logs, floors[name]))
+                for one in (logs, floor.with_floor(logs, floors[name]))
             )
-            columns.append(raw.merge(floored.rename({key: f"floored_{key}" for key in floored.data_vars})))
+            columns.append(raw.assign(floored_level=mixed.level))
         rows = xr.concat(columns, "method")
-        found.append(rows.assign(lost=("snapshot", ~paths.valid.any("path").values[case.truth])))
+        fit = p_values(paths, case, np.random.default_rng(ties))
+        attributes = {"units": "1", "long_name": "p-value of the snapshot, if the twin is exact"}
+        lost = ~paths.valid.any("path").values[case.truth]
+        found.append(rows.assign(lost=("snapshot", lost), p_value=("snapshot", fit, attributes)))
     joined = xr.concat(found, "condition").transpose("condition", "snapshot", ...)
     return joined.assign_coords(method=list(scorers), group=("snapshot", np.full(len(exact.truth), index)))
 
 
+def p_values(paths: xr.Dataset, case: Case, rng: Generator) -> NDArray[np.float64]:  # noqa: ARG001
+    """How well each snapshot of a case fits the paths that the twin expects: uniform in [0, 1] if the twin is exact.
+
+    NaN (snapshot) as long as nothing computes it; this is the only place to do so.
+    """
+    return np.full(len(case.truth), np.nan)
+
+
 class Robustness(Result):
-    """``results/robustness.nc`` of a run: rows (condition, snapshot, method)."""
+    """``results/robustness.nc`` of a run: rows (condition, snapshot, method), and ``share`` (method) of the floors."""
 
     stem = "robustness"
 
@@ -122,44 +100,63 @@ class Robustness(Result):
             "gmm_cart": Weights(self.run, "gmm_cart"),
         }
 
+    def scorers(self) -> dict[str, Scorer]:
+        """Networks and the path-set likelihood, by name."""
+        networks = {name: weight_files.load_method(weights.path)[0] for name, weights in self.weights.items()}
+        return {**networks, "path_set": fitted(self.run)}
+
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """Weights of the compared networks, and their floors."""
-        return (*self.weights.values(), Floors(self.run))
+        """Weights of the compared networks, and the floors of all methods."""
+        return (*self.weights.values(), PathSetFit(self.run), Floors(self.run))
 
     def recipe(self) -> dict[str, Any]:
         """Everything that the file depends on."""
         config = self.run.config
         return {
-            "estimates": ingredients.of_estimates(config, _SPLIT, "image"),
+            "estimates": ingredients.of_estimates(config, SPLIT, "image"),
+            "world": ingredients.of_paths(config, SPLIT, "sionna")["twin"],
             "weights": {name: weights.hash() for name, weights in self.weights.items()},
             "floors": Floors(self.run).hash(),
+            "path_set": PathSetFit(self.run).hash(),
             "conditions": [dataclasses.asdict(one) for one in conditions(config)],
             "num_groups": self.num_groups,
-            "recipes": {"errors": errors.RECIPE, "wrong_twin": RECIPE, "metrics": metrics.RECIPE},
+            "recipes": {
+                "errors": errors.RECIPE,
+                "wrong_twin": RECIPE,
+                "metrics": metrics.RECIPE,
+            },
         }
 
     def seconds(self, num_workers: int) -> float:
         """Estimated time [s] on ``num_workers`` workers."""
-        return 2.0 * self.num_groups / num_workers
+        return 8.0 * self.num_groups * self.run.config.evaluation.num_candidates / 1000 / num_workers
 
     def make(self, workers: Workers = here) -> None:
         """Evaluate the first groups under every condition."""
-        scorers = {name: weight_files.load_method(weights.path)[0] for name, weights in self.weights.items()}
-        share = Floors(self.run).open().share
+        scorers = self.scorers()
+        share = Floors(self.run).open().share.sel({"method": list(scorers)})
         floors = {name: float(share.sel({"method": name})) for name in scorers}
         groups, arguments = range(self.num_groups), {"scorers": scorers, "floors": floors}
         with tqdm(total=len(groups), desc="evaluating with wrong twins", unit="group") as bar:
             data = over_groups(evaluate_group, self.run.config, groups, workers(), progress=bar.update, **arguments)
-        for name in ("kind", "label"):
-            data[name] = ("condition", [getattr(one, name) for one in conditions(self.run.config)])
-        data = data.set_coords(["kind", "label"])
-        self.save(data, num_candidates=self.run.config.evaluation.num_candidates)
+        data = name_conditions(data.assign(share=share), conditions(self.run.config))
+        self.save(data, ["share"], num_candidates=self.run.config.evaluation.num_candidates)
+
+
+def name_conditions(data: xr.Dataset, rows: Sequence[Any]) -> xr.Dataset:
+    """Add the coordinates ``kind`` and ``label`` (condition)."""
+    return data.assign_coords({name: ("condition", [getattr(one, name) for one in rows]) for name in ("kind", "label")})
 
 
 def floored(rows: xr.Dataset) -> xr.Dataset:
     """The rows with ``log_posterior`` and ``level`` of the posteriors with floors."""
-    return rows.assign({name: rows[f"floored_{name}"] for name in ("log_posterior", "level")})
+    logs = rows.log_posterior.transpose(..., "method")
+    mixed = [
+        floor.floored(logs.sel({"method": name}), rows.attrs["num_candidates"], float(rows.share.sel({"method": name})))
+        for name in rows.method.values
+    ]
+    return rows.assign(log_posterior=logs.copy(data=np.stack(mixed, axis=-1)), level=rows.floored_level)
 
 
 def summary(rows: xr.Dataset) -> xr.Dataset:
@@ -167,22 +164,53 @@ def summary(rows: xr.Dataset) -> xr.Dataset:
 
     Dataset (condition, method), with intervals ``_low`` and ``_high``. All conditions share the bootstrap resamples.
     """
-    parts = []
-    for number in range(rows.sizes["condition"]):
-        one = rows.isel(condition=number)
+
+    def of(one: xr.Dataset) -> xr.Dataset:
         share = metrics.covered(one, CREDIBLE_MASS, np.random.default_rng(0))
         found = metrics.summary(one, rows.attrs["num_candidates"], np.random.default_rng(0))
-        parts.append(found.assign(share.data_vars))
-    return xr.concat(parts, "condition").assign_coords({name: rows[name] for name in ("kind", "label")})
+        return found.assign(share.data_vars)
+
+    return by_condition(rows, of)
 
 
 def compared(rows: xr.Dataset, first: str, second: str) -> xr.Dataset:
-    """Paired difference of the losses of two networks, first minus second, with intervals, (condition)."""
-    parts = [
-        metrics.paired(rows.isel(condition=index), first, second, np.random.default_rng(0))
-        for index in range(rows.sizes["condition"])
-    ]
-    return xr.concat(parts, "condition").assign_coords({name: rows[name] for name in ("kind", "label")})
+    """Paired difference of the losses of two methods, first minus second, with intervals, (condition)."""
+    return by_condition(rows, lambda one: metrics.paired(one, first, second, np.random.default_rng(0)))
+
+
+def behind(rows: xr.Dataset, method: str, others: Sequence[str]) -> xr.Dataset:
+    """Paired difference of the losses of a method and the best of some others in each condition, with intervals.
+
+    ``best`` (condition) names it: the one with the smallest mean loss. ``worse`` says whether the whole interval of the
+    difference lies above :data:`SLACK`.
+    """
+
+    def of(one: xr.Dataset) -> xr.Dataset:
+        best = max(others, key=lambda name: float(one.log_posterior.sel({"method": name}).mean()))
+        found = metrics.paired(one, method, best, np.random.default_rng(0))
+        return found.assign(best=best, worse=found.difference_low > SLACK)
+
+    return by_condition(rows, of)
+
+
+def noticed(rows: xr.Dataset) -> xr.Dataset:
+    """Share of snapshots with a surprising ``p_value``, (condition) with intervals; NaN where none was computed."""
+
+    def of(one: xr.Dataset) -> xr.Dataset:
+        index, weights = resample(one.group.values, one.sizes["snapshot"], np.random.default_rng(0), 2000)
+        values = one.p_value.values.astype(float)
+        below = np.where(np.isnan(values), np.nan, values < SURPRISING)
+        share = means(below[:, np.newaxis], index, weights)[:, 0]
+        return xr.Dataset(with_interval("noticed", (), share, "1", "share of surprising snapshots"))
+
+    return by_condition(rows, of)
+
+
+def by_condition(rows: xr.Dataset, of: Callable[[xr.Dataset], xr.Dataset]) -> xr.Dataset:
+    """Results of a function of the rows of one condition, (condition, ...)."""
+    parts = [of(rows.isel(condition=index)) for index in range(rows.sizes["condition"])]
+    joined = xr.concat([part.drop_vars(["kind", "label"], errors="ignore") for part in parts], "condition")
+    return joined.assign_coords({name: rows[name] for name in ("kind", "label")})
 
 
 class Example(NamedTuple):
@@ -205,18 +233,19 @@ def make_example(run: Run, index: int, size: float, num_points: int) -> Example:
     """
     case = exact_case(run.config, index)
     strongest = int(case.transmitters.paths.snr_db.isel(path=0).values.argmax())
-    observed, truth = case.observed.isel(snapshot=strongest), int(case.truth[strongest])
+    truth = int(case.truth[strongest])
     wrong = case.believed(errors.everything(size))
     grid = away_from(case.pose, case.layout.grid(num_points))
-    networks = {name: weight_files.load_method(weights.path)[0] for name, weights in Robustness(run).weights.items()}
-    exact = (case.layout, case.pose)
+    scorers, exact = Robustness(run).scorers(), (case.layout, case.pose)
     shown = {"exact twin": ("locus_dt", exact), "wrong twin": ("locus_dt", wrong)}
     shown["wrong twin, trained with errors"] = ("robust", wrong)
+    shown["wrong twin, path set"] = ("path_set", wrong)
     maps, gains = {}, {}
     for title, (name, scene) in shown.items():
-        fine = networks[name].log_posterior(case.trace_believed(scene, grid), observed)
+        observed = case.seen_by(scorers[name]).isel(snapshot=strongest)
+        fine = scorers[name].log_posterior(case.trace_believed(scene, grid), observed)
         maps[title] = fine - fine.max()
-        own = networks[name].log_posterior(case.trace_believed(scene), observed)
+        own = scorers[name].log_posterior(case.trace_believed(scene), observed)
         gains[title] = float(np.exp(own[truth])) * len(case.candidates)
     x, y = case.candidates[truth]
     return Example(case.layout, case.pose, wrong, (x, y), maps, gains)

@@ -282,6 +282,12 @@ def distribution(
     )
 
 
+def known(rows: xr.Dataset) -> xr.Dataset:
+    """Rows (snapshot, method) of the methods that have a log posterior of every snapshot."""
+    complete = rows.log_posterior.notnull().all("snapshot")
+    return rows.sel({"method": rows.method.values[complete.values]})
+
+
 def _checked(rows: xr.Dataset) -> xr.DataArray:
     """Log posteriors (snapshot, method) of ``rows``; raises a ValueError if they are malformed."""
     if "log_posterior" not in rows or set(rows.log_posterior.dims) != {"snapshot", "method"}:

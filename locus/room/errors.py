@@ -20,10 +20,11 @@ from locus.settings.checks import check_range
 
 RECIPE = 1
 
-KINDS = ("obstacles", "walls", "missing", "material", "position", "heading")
+KINDS = ("obstacles", "walls", "missing", "material", "position", "heading", "scale")
 """Kinds of errors, described in :func:`believed`."""
 
 _MAX_DRAWS = 1000
+_MAX_SCALE = 0.9  # a plan keeps a tenth of its size
 
 
 def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generator) -> tuple[Layout, Pose]:
@@ -35,7 +36,9 @@ def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generat
         errors: ``obstacles``: displacement of each obstacle [m], each in its own random direction; ``walls``:
             displacement of the room's left, lower, right and upper side [m], each inwards or outwards; ``missing``:
             number of obstacles missing from the plan; ``material``: material assumed for every wall; ``position``:
-            error of the receiver's position [m]; ``heading``: error of its heading [rad], to either side.
+            error of the receiver's position [m]; ``heading``: error of its heading [rad], to either side; ``scale``:
+            relative error of all lengths of the plan, which is too large or too small about the room's centre, while
+            the receiver stays where it is.
         rng: errors are redrawn until the obstacles lie in the room without touching and the receiver in free space.
 
     Raises:
@@ -45,13 +48,15 @@ def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generat
         if kind not in KINDS:
             raise ValueError(f"Expected 'errors' in {list(KINDS)}, got {kind!r}")
         if kind != "material":
-            check_range(kind, size, 0, len(layout.obstacles) if kind == "missing" else math.inf)
+            check_range(kind, size, 0, {"missing": len(layout.obstacles), "scale": _MAX_SCALE}.get(kind, math.inf))
     for _ in range(_MAX_DRAWS):
         room = _resized(layout.room, errors.get("walls", 0.0) * rng.choice([-1, 1], size=4))
         kept = np.sort(rng.permutation(len(layout.obstacles))[int(errors.get("missing", 0)) :])
         obstacles = [_shifted(layout.obstacles[i], errors.get("obstacles", 0.0), rng) for i in kept]
         x, y = np.array([pose.x, pose.y]) + errors.get("position", 0.0) * _direction(rng)
         turn = errors.get("heading", 0.0) * rng.choice([-1, 1])
+        if "scale" in errors:  # drawn only then: errors without it stay as they are
+            room, *obstacles = _scaled([room, *obstacles], 1 + errors["scale"] * rng.choice([-1, 1]))
         apart = all(a.distance(b) > 0 for i, a in enumerate(obstacles) for b in obstacles[:i])
         if not apart or not all(room.contains_properly(one) for one in obstacles):
             continue
@@ -78,6 +83,13 @@ def _direction(rng: Generator) -> NDArray[np.float64]:
 
 def _shifted(polygon: Polygon, distance: float, rng: Generator) -> Polygon:
     return affinity.translate(polygon, *(distance * _direction(rng)))
+
+
+def _scaled(polygons: list[Polygon], factor: float) -> list[Polygon]:
+    """Polygons scaled about the centre of the first, the room."""
+    x0, y0, x1, y1 = polygons[0].bounds
+    origin = ((x0 + x1) / 2, (y0 + y1) / 2)
+    return [affinity.scale(one, factor, factor, origin=origin) for one in polygons]
 
 
 def _resized(room: Polygon, steps: NDArray[np.float64]) -> Polygon:

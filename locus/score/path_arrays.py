@@ -92,12 +92,17 @@ class Widths(NamedTuple):
     """Largest variance of a delay [samples^2], which is known modulo the period only."""
     period: float
     """Period of the pilot [samples]."""
+    blur: float
+    """Variance of the transmitter's place about its candidate along any axis [m^2]."""
     window: float
     """Sync offsets are uniform in [0, window), at most a period [samples]; 0 if the offset is known to be 0."""
 
 
-def find_widths(radio: Radio, constants: Constants) -> Widths:
-    """Scales of the errors of estimated paths."""
+def find_widths(radio: Radio, constants: Constants, spacing: float = 0.0) -> Widths:
+    """Scales of the errors of estimated paths.
+
+    Transmitters are uniform in a square of side ``spacing`` [m] about their candidate.
+    """
     n, m = radio.num_subcarriers, radio.num_antennas
     cell = 2 / m
     window = min(radio.sync_window / radio.period, 1.0) * n
@@ -115,6 +120,7 @@ def find_widths(radio: Radio, constants: Constants) -> Widths:
         samples_per_metre=radio.bandwidth / SPEED_OF_LIGHT,
         most_delay=(n / 6) ** 2,
         period=float(n),
+        blur=spacing**2 / 12,
         window=0.0 if known else window,
     )
 

@@ -1,8 +1,9 @@
 """The likelihood of path sets: traced paths of every candidate and observed paths in, a posterior out.
 
-Nothing is trained. Every traced path is reported with some probability, with errors that theory gives; whatever else is
-reported is clutter. With the energies E and x of a traced and an observed path (N M times the SNR, N subcarriers,
-M antennas), their sines s and delays d [samples], and the sync offset t:
+Theory gives most of it, and a few constants are fitted (:class:`locus.score.tolerance.Constants`). Every traced path is
+reported with some probability, with errors that theory gives; whatever else is reported is clutter. With the energies E
+and x of a traced and an observed path (N M times the SNR, N subcarriers, M antennas), their sines s and delays d
+[samples], and the sync offset t:
 
 - A path is reported if x exceeds the estimator's threshold T. If all K reportable paths are reported, the others are
   only known to be weaker than the weakest of them, which then replaces T. Energy: :mod:`locus.score.strength`.
@@ -28,13 +29,15 @@ from typing import ClassVar
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from locus.score.method import normalise
 from locus.score.path_arrays import arrange_observed, arrange_traced, find_widths
 from locus.score.path_set_cpu import log_likelihoods
+from locus.score.path_set_file import load_constants
 from locus.score.strength import detection_table
-from locus.score.tolerance import Constants, Tolerance, components
+from locus.score.tolerance import Components, Constants, Tolerance, components
+from locus.settings.checks import check_range
 from locus.settings.config import EstimatorOptions, Radio
 from locus.twin.base import ATTRIBUTES
 
@@ -53,7 +56,7 @@ class PathSet:
             the attribute :attr:`estimator`. A high ``false_alarm`` helps: false paths do no harm here, and weak ones
             tell where the transmitter is.
         tolerance: how far the twin may be off; by default anything from exact to about 1 m and 5 degrees.
-        constants: what theory leaves open; by default tuned on training rooms.
+        constants: what theory leaves open; by default fitted to the paper's training rooms.
 
     Raises:
         ValueError: the array is so wide, or the band so broad, that a path reaches its antennas at different samples.
@@ -75,11 +78,11 @@ class PathSet:
             _check_narrowband(radio)
         self.radio = radio
         self.tolerance = tolerance or Tolerance()
-        self.constants = constants or Constants()
+        self.constants = constants or load_constants()
         self.estimator = estimator or EstimatorOptions(false_alarm=self.constants.false_alarm)
         self._given = estimator
 
-    def log_likelihood(self, paths: xr.Dataset, observed: xr.Dataset) -> xr.DataArray:
+    def log_likelihood(self, paths: xr.Dataset, observed: xr.Dataset, *, spacing: float = 0.0) -> xr.DataArray:
         """Log density of the observed path sets for each candidate, averaged over the errors of the tolerance.
 
         The density is that of the set of all reported energies, sines and delays [samples]. A candidate without a path
@@ -89,6 +92,7 @@ class PathSet:
             paths: traced paths (candidate, path) with ``aoa``, ``delay``, ``snr_db`` and ``valid``, as returned by
                 :meth:`locus.Twin.trace`; ``order`` is used if present, else every path is taken to be reflected once.
             observed: estimated paths (path) or (snapshot, path), as returned by :func:`locus.estimate`.
+            spacing: distance between neighbouring candidates [m], if the transmitter may be between them.
 
         Returns:
             DataArray (candidate) or (snapshot, candidate) [nat], with the coordinates x and y of ``paths``.
@@ -96,27 +100,52 @@ class PathSet:
         Raises:
             ValueError: an input has the wrong dimensions or values that are not finite.
         """
-        single = "snapshot" not in observed.dims
-        observed = observed.expand_dims("snapshot") if single else observed
-        _check(paths, "paths", "candidate")
-        _check(observed, "observed", "snapshot")
-        radio = self.radio or Radio.carried_by(paths) or Radio()
-        _check_narrowband(radio)
-        estimator = self._given or EstimatorOptions.carried_by(observed) or self.estimator
-        mixture, widths = components(self.tolerance, self.constants), find_widths(radio, self.constants)
-        seen, log_clutter = arrange_observed(observed, radio, estimator, mixture, widths)
-        values = log_likelihoods(arrange_traced(paths, radio), seen, widths, mixture, detection_table())
-        values += log_clutter[:, np.newaxis]
+        values = self._log_likelihoods(paths, observed, components(self.tolerance, self.constants), spacing)
         coordinates = {
             name: ("candidate", paths[name].values, ATTRIBUTES[name]) for name in ("x", "y") if name in paths
         }
         attributes = {"units": "nat", "long_name": "log likelihood"}
         result = xr.DataArray(values, coordinates, ("snapshot", "candidate"), attrs=attributes)
-        return result.isel(snapshot=0) if single else result
+        return result if "snapshot" in observed.dims else result.isel(snapshot=0)
 
-    def log_posterior(self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None) -> xr.DataArray:
+    def levels(self, paths: xr.Dataset, observed: xr.Dataset, *, spacing: float = 0.0) -> xr.DataArray:
+        """Posterior probability of the size of the twin's errors, averaged over all candidates.
+
+        Returns:
+            DataArray (level) or (snapshot, level) that sums to 1 over ``level``: errors of plan, position and materials
+            relative to the tolerance, from 0, exact (whatever the heading), to 1.
+        """
+        mixture = components(self.tolerance, self.constants)
+        sizes, parts = np.unique(mixture.level), []
+        for level in sizes:
+            chosen = Components(*(column[mixture.level == level] for column in mixture))
+            parts.append(np.logaddexp.reduce(self._log_likelihoods(paths, observed, chosen, spacing), axis=1))
+        attributes = {"units": "1", "long_name": "posterior probability"}
+        values = np.exp(normalise(np.stack(parts, axis=1)))
+        result = xr.DataArray(values, {"level": sizes}, ("snapshot", "level"), attrs=attributes)
+        return result if "snapshot" in observed.dims else result.isel(snapshot=0)
+
+    def _log_likelihoods(
+        self, paths: xr.Dataset, observed: xr.Dataset, mixture: Components, spacing: float
+    ) -> NDArray[np.float64]:
+        """Log density (snapshot, candidate) of the observed path sets, times the weights of the mixture."""
+        check_range("spacing", spacing, 0.0)
+        observed = observed if "snapshot" in observed.dims else observed.expand_dims("snapshot")
+        _check(paths, "paths", "candidate")
+        _check(observed, "observed", "snapshot")
+        radio = self.radio or Radio.carried_by(paths) or Radio()
+        _check_narrowband(radio)
+        estimator = self._given or EstimatorOptions.carried_by(observed) or self.estimator
+        widths = find_widths(radio, self.constants, spacing)
+        seen, log_clutter = arrange_observed(observed, radio, estimator, mixture, widths)
+        values = log_likelihoods(arrange_traced(paths, radio), seen, widths, mixture, detection_table())
+        return np.asarray(values + log_clutter[:, np.newaxis])
+
+    def log_posterior(
+        self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None, *, spacing: float = 0.0
+    ) -> xr.DataArray:
         """Logarithm of :meth:`posterior`."""
-        likelihood = self.log_likelihood(paths, observed)
+        likelihood = self.log_likelihood(paths, observed, spacing=spacing)
         logs = normalise(likelihood.values, prior)
         before = normalise(np.zeros(logs.shape[-1:]), prior)
         share = self.constants.floor
@@ -124,18 +153,21 @@ class PathSet:
             mixed = np.logaddexp(math.log1p(-share) + logs, np.log(share) + before)
         return likelihood.copy(data=mixed).assign_attrs(units="1", long_name="logarithm of the posterior")
 
-    def posterior(self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None) -> xr.DataArray:
+    def posterior(
+        self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None, *, spacing: float = 0.0
+    ) -> xr.DataArray:
         """Probability of every candidate, eq. (9), from :meth:`log_likelihood` and a small share of the prior.
 
         Args:
             paths: traced paths (candidate, path), as in :meth:`log_likelihood`.
             observed: estimated paths (path) or (snapshot, path).
             prior: non-negative weight of every candidate, (candidate); uniform by default.
+            spacing: as in :meth:`log_likelihood`.
 
         Returns:
             DataArray (candidate) or (snapshot, candidate) that sums to 1 over the candidates, coordinates x and y.
         """
-        logarithm = self.log_posterior(paths, observed, prior)
+        logarithm = self.log_posterior(paths, observed, prior, spacing=spacing)
         return logarithm.copy(data=np.exp(logarithm.values)).assign_attrs(long_name="posterior probability")
 
 

@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from locus.score.common_errors import NUM_COLUMNS, agreement, delay_row, sine_row
 from locus.score.strength import density, detection, shape
 from locus.twin.antenna import element_gain_db
 
@@ -41,9 +42,9 @@ _BLOCK = 32  # candidates that share one workspace
 
 # Rows of the workspaces: what a component expects of each traced path, and the terms
 _SINE, _DELAY, _WEAKNESS, _SINE_VARIANCE, _DELAY_VARIANCE = range(5)
-_CENTRE, _INVERSE, _TAIL_CENTRE, _TAIL_INVERSE, _ODDS, _LOG_ODDS = range(5, 11)
+_CENTRE, _INVERSE, _TAIL_CENTRE, _TAIL_INVERSE, _ODDS, _LOG_ODDS, _AZIMUTH = range(5, 12)
 _OFFSET, _HEIGHT, _SHARPNESS = range(3)
-_OWNER, _ANCHOR, _NEIGHBOUR = range(3)
+_OWNER, _ANCHOR, _NEIGHBOUR, _PATH, _KIND = range(5)
 
 
 @njit(cache=True, fastmath=True, parallel=True)
@@ -56,9 +57,11 @@ def log_likelihoods(traced, seen, widths, components, table):
     num_candidates, num_snapshots = len(traced.num_paths), len(seen.num_paths)
     result = np.empty((num_snapshots, num_candidates))
     for block in prange((num_candidates + _BLOCK - 1) // _BLOCK):
-        paths = np.empty((_LOG_ODDS + 1, traced.root.shape[1]))
+        paths = np.empty((_AZIMUTH + 1, traced.root.shape[1]))
         terms = np.empty((_SHARPNESS + 1, 2 * traced.root.shape[1] * seen.root.shape[1]))
-        owner = np.empty((3, terms.shape[1]), dtype=np.int64)
+        owner = np.empty((_KIND + 1, terms.shape[1]), dtype=np.int64)
+        rows = np.empty((2 * seen.root.shape[1], NUM_COLUMNS))
+        pairs = np.empty((2, len(rows)))
         total = np.empty(num_snapshots)
         for c in range(block * _BLOCK, min((block + 1) * _BLOCK, num_candidates)):
             total[:] = 0.0
@@ -70,13 +73,18 @@ def log_likelihoods(traced, seen, widths, components, table):
                     count, linear, most = _terms(paths, traced.num_paths[c], seen, s, k, widths, terms, owner)
                     if widths.window == 0.0:
                         _find_neighbours(terms, owner, count, 0, widths.period, widths.period)
-                        total[s] += void * _product(terms, owner, count, 0.0, widths.period)[0]
-                        continue
-                    ratio = SCALE * (1.0 + linear / widths.window)
-                    most /= widths.window
-                    if most > LEAST_SHARE * ratio and void * most > NEGLIGIBLE * total[s]:
-                        ratio += _over_offsets(terms, owner, count, widths)
-                    total[s] += void * ratio
+                        product, _, alone = _product(terms, owner, count, 0.0, widths.period)
+                        ratio, products, offset = SCALE * (1.0 + alone), product - SCALE * (1.0 + alone), 0.0
+                    else:
+                        ratio, products, offset = SCALE * (1.0 + linear / widths.window), 0.0, 0.0
+                        most /= widths.window
+                        if most > LEAST_SHARE * ratio and void * most > NEGLIGIBLE * total[s]:
+                            products, offset = _over_offsets(terms, owner, count, widths)
+                    if products > LEAST_SHARE * ratio:
+                        products *= _shared(
+                            traced, c, paths, seen, s, components, k, widths, terms, owner, count, offset, rows, pairs
+                        )
+                    total[s] += void * (ratio + products)
             for s in range(num_snapshots):
                 result[s, c] = math.log(total[s]) - math.log(SCALE)
     return result
@@ -97,9 +105,10 @@ def _believe(traced, c, components, k, widths, paths):
             root *= math.exp(math.log(10.0) / 20.0 * (element_gain_db(turned) - element_gain_db(azimuth)))
             azimuth = turned
         sine, length, order = math.sin(azimuth), traced.length[c, j], traced.order[c, j]
-        moved = components.variance[k] + components.reflection_variance[k] * order
+        moved = components.variance[k] + components.reflection_variance[k] * order + widths.blur
         gain = widths.gain_excess + components.gain_variance[k] * order
         angle = moved / (length * length) + components.turn_variance[k]
+        paths[_AZIMUTH, j] = azimuth
         paths[_SINE, j] = sine
         paths[_DELAY, j] = traced.delay[c, j]
         paths[_WEAKNESS, j] = 1.0 / max(root, _LEAST_ROOT)
@@ -168,6 +177,7 @@ def _terms(paths, num_traced, seen, s, k, widths, terms, owner):
                     terms[_HEIGHT, count] = height
                     terms[_SHARPNESS, count] = sharpness
                     owner[_OWNER, count], owner[_ANCHOR, count] = q, 0
+                    owner[_PATH, count], owner[_KIND, count] = j, disturbed
                     count += 1
                     together += height
                     widest = max(widest, width)
@@ -188,11 +198,12 @@ def _between(offset, period):
 def _over_offsets(terms, owner, count, widths):
     """Products of terms of different observed paths, integrated over the prior of the sync offset, times SCALE.
 
-    They differ from 0 only where such terms overlap. Gauss-Hermite nodes about several of them are combined with
-    weights that sum to 1 everywhere and favour the sharpest term nearby (balance heuristic).
+    Also returns the offset at which they are largest. They differ from 0 only where such terms overlap. Gauss-Hermite
+    nodes about several of them are combined with weights that sum to 1 everywhere and favour the sharpest term nearby
+    (balance heuristic).
     """
     _find_anchors(terms, owner, count, widths)
-    total = 0.0
+    total, largest, best = 0.0, 0.0, 0.0
     for a in range(count):
         if owner[_ANCHOR, a]:
             sharpness = terms[_SHARPNESS, a]
@@ -204,7 +215,47 @@ def _over_offsets(terms, owner, count, widths):
                     continue
                 product, balance, alone = _product(terms, owner, num_near, offset, widths.period)
                 total += NODE_WEIGHTS[n] * width * sharpness**2 / balance * (product - SCALE * (1.0 + alone))
-    return total / widths.window
+                if product > largest:
+                    largest, best = product, offset
+    return total / widths.window, best
+
+
+@njit(cache=True, fastmath=True)
+def _shared(traced, c, paths, seen, s, components, k, widths, terms, owner, count, offset, rows, pairs):
+    """Factor by which errors that all paths share explain the best assignment at a sync offset better; 1 if none do."""
+    heading, position = math.sqrt(components.turn_variance[k]), math.sqrt(components.variance[k])
+    if heading + position == 0.0:
+        return 1.0
+    num_pairs, i = 0, 0
+    rows_per_pair = 2 if widths.sine > 0.0 else 1
+    while i < count:
+        q, best, highest = owner[_OWNER, i], -1, 1.0  # only paths that are more likely traced than clutter
+        while i < count and owner[_OWNER, i] == q:  # terms are sorted by observed path
+            apart = _between(terms[_OFFSET, i] - offset, widths.period)
+            height = terms[_HEIGHT, i] * math.exp(-terms[_SHARPNESS, i] * apart * apart)
+            if height > highest:
+                best, highest = i, height
+            i += 1
+        if best < 0:
+            continue
+        j, disturbed = owner[_PATH, best], owner[_KIND, best]
+        noise = paths[_WEAKNESS, j] / seen.root[s, q]
+        moved = components.reflection_variance[k] * traced.order[c, j] + widths.blur
+        azimuth, length = paths[_AZIMUTH, j], traced.length[c, j]
+        scale = widths.samples_per_metre
+        variance = widths.delay * noise + widths.delay_excess + moved * scale * scale + disturbed * widths.delay_tail
+        row, apart = rows[rows_per_pair * num_pairs], _between(terms[_OFFSET, best] - offset, widths.period)
+        delay_row(row, apart, min(variance, widths.most_delay), azimuth, position, scale)
+        if rows_per_pair == 2:
+            own = (1.0 - paths[_SINE, j] ** 2) * moved / (length * length)
+            variance = min(widths.sine * noise + widths.sine_excess + own + disturbed * widths.sine_tail, _MOST_SINE)
+            row, apart = rows[rows_per_pair * num_pairs + 1], _between(seen.sine[s, q] - paths[_SINE, j], 2.0)
+            sine_row(row, apart, variance, azimuth, heading, position, length)
+        pairs[0, num_pairs] = highest
+        num_pairs += 1
+    if num_pairs < 2:
+        return 1.0
+    return agreement(rows, pairs[0], pairs[1], num_pairs, rows_per_pair, widths.window == 0.0)
 
 
 @njit(cache=True, fastmath=True)

@@ -42,7 +42,9 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Constants:
-    """What theory leaves open in the likelihood of path sets; tuned by hand on training rooms.
+    """What theory leaves open in the likelihood of path sets.
+
+    The defaults are first guesses; :func:`locus.score.path_set_file.load_constants` reads the fitted values.
 
     None of it depends on the radio. A resolution cell is 2 / ``num_antennas`` in the sine of the angle, and one sample
     in delay.
@@ -68,11 +70,15 @@ class Constants:
     """Expected number of observed paths that a twin does not trace."""
     unknown_per_metre: float = 0.2
     """What a wrong plan or position adds to it [1/m]."""
-    levels: tuple[float, ...] = (0.0, 0.3, 1.0)
-    """Sizes of the errors that are mixed, relative to the tolerance."""
-    weights: tuple[float, ...] = (0.6, 0.2, 0.2)
+    plan_scale: float = 1.0
+    """Changes of lengths and angles by a wrong plan, relative to images that move independently of each other."""
+    levels: tuple[float, ...] = (0.0, 0.0, 0.3, 1.0)
+    """Errors of plan, position and materials that are mixed, relative to the tolerance."""
+    compass: tuple[float, ...] = (0.0, 1.0, 0.3, 1.0)
+    """Error of the heading that goes with each level, relative to the tolerance."""
+    weights: tuple[float, ...] = (0.5, 0.1, 0.2, 0.2)
     """Prior probability of each level."""
-    num_headings: tuple[int, ...] = (1, 3, 3)
+    num_headings: tuple[int, ...] = (1, 3, 1, 3)
     """Number of headings tried at each level, evenly spaced from minus to plus the level's heading error."""
     false_alarm: float = 0.999
     """False-alarm rate of the estimator that suits the likelihood best."""
@@ -80,19 +86,29 @@ class Constants:
     """Share of the prior in every posterior, for what no component foresees."""
 
     def __post_init__(self) -> None:
-        for name in ("sine_excess", "delay_excess", "strength_excess_db", "tail_cells", "miss", "unknown"):
+        for name in (
+            "sine_excess",
+            "delay_excess",
+            "strength_excess_db",
+            "tail_cells",
+            "miss",
+            "unknown",
+            "plan_scale",
+        ):
             check_range(f"constants.{name}", getattr(self, name), 0.0, open_low=True)
         for name in ("tail_db", "miss_per_metre", "unknown_per_metre"):
             check_range(f"constants.{name}", getattr(self, name), 0.0)
         for name in ("tail_share", "miss", "floor"):
             check_range(f"constants.{name}", getattr(self, name), 0.0, 0.5)
-        if not len(self.levels) == len(self.weights) == len(self.num_headings):
+        parts = (self.levels, self.compass, self.weights, self.num_headings)
+        if len({len(part) for part in parts}) > 1:
             raise ValueError(
-                "Expected as many 'constants.levels' as weights and numbers of headings, "
-                f"got {len(self.levels)}, {len(self.weights)} and {len(self.num_headings)}"
+                "Expected as many 'constants.levels' as compass errors, weights and numbers of headings, "
+                f"got {', '.join(str(len(part)) for part in parts)}"
             )
-        for level, weight, count in zip(self.levels, self.weights, self.num_headings, strict=True):
+        for level, compass, weight, count in zip(*parts, strict=True):
             check_range("constants.levels", level, 0.0)
+            check_range("constants.compass", compass, 0.0)
             check_range("constants.weights", weight, 0.0, open_low=True)
             check_range("constants.num_headings", count, 1)
 
@@ -116,35 +132,38 @@ class Components(NamedTuple):
     """Probability that a path above the threshold is not reported."""
     unknown: NDArray[np.float64]
     """Expected number of observed paths that the twin does not trace."""
+    level: NDArray[np.float64]
+    """Errors of plan and position, relative to the tolerance."""
 
 
 def components(tolerance: Tolerance, constants: Constants) -> Components:
     """Mixture of error models for a tolerance.
 
-    A level takes its share of all tolerances at once. The position errs by that much in a random direction, which gives
-    half its square as the variance along any axis. A wall that is displaced along its normal moves the image of the
-    receiver by twice as much, also in a random direction relative to the path: twice the square per reflection.
+    A level takes its share of all tolerances at once, but the compass may be wrong alone. The position errs by that
+    much in a random direction, which gives half its square as the variance along any axis. A wall that is displaced
+    along its normal moves the image of the receiver by twice as much, also in a random direction relative to the path:
+    twice the square per reflection.
     """
-    rows = []
-    exact = not any((tolerance.plan, tolerance.position, tolerance.heading, tolerance.material_db))
-    for level, weight, count in zip(constants.levels, constants.weights, constants.num_headings, strict=True):
-        turn, plan, position = (level * size for size in (tolerance.heading, tolerance.plan, tolerance.position))
+    rows: dict[tuple[float, ...], float] = {}
+    kinds = zip(constants.levels, constants.compass, constants.weights, constants.num_headings, strict=True)
+    for level, compass, weight, count in kinds:
+        turn, plan, position = compass * tolerance.heading, level * tolerance.plan, level * tolerance.position
         num_headings = count if turn > 0 else 1
         step = 2 * turn / (num_headings - 1) if num_headings > 1 else 0.0
         metres = math.hypot(plan, position)
+        level = level if tolerance.plan + tolerance.position + tolerance.material_db > 0 else 0.0
         shape = (
-            # uniform between neighbours; a level with a single heading covers the whole turn
-            step**2 / 12 if num_headings > 1 else turn**2 / 3,
+            step**2 / 12 if num_headings > 1 else turn**2,  # uniform between neighbours; a single heading covers all
             position**2 / 2,
-            2 * plan**2,
+            2 * (constants.plan_scale * plan) ** 2,
             (DECIBEL * level * tolerance.material_db) ** 2,
             min(constants.miss + constants.miss_per_metre * metres, 0.5),
             constants.unknown + constants.unknown_per_metre * metres,
+            level,
         )
-        headings = np.linspace(-turn, turn, num_headings) if num_headings > 1 else (0.0,)
-        rows += [(weight / num_headings, heading, *shape) for heading in headings]
-        if exact:
-            break  # all levels are the same
-    columns = np.array(rows)
+        for heading in np.linspace(-turn, turn, num_headings) if num_headings > 1 else (0.0,):
+            row = (float(heading), *shape)
+            rows[row] = rows.get(row, 0.0) + weight / num_headings  # an exact tolerance makes all levels the same
+    columns = np.array([(weight, *row) for row, weight in rows.items()])
     columns[:, 0] /= columns[:, 0].sum()
     return Components(*np.ascontiguousarray(columns.T))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import locus
 from locus.capture import files
 from locus.cli import main
 
 SQUARE = [[0, 0], [100, 0], [100, 100], [0, 100], [0, 0]]
-IQ = 4e-6 * (np.random.default_rng(0).standard_normal((128, 8, 2)) @ [1, 1j])
+IQ = 1.4e-6 * (np.random.default_rng(0).standard_normal((128, 8, 2)) @ [1, 1j])
 
 
 def feature(ring: Any, **properties: Any) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def test_good_files_are_located(folder: Path, capfd: pytest.CaptureFixture[str])
 
 def test_a_small_room_is_located_with_one_line_of_warning(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "room.geojson").write_text(collection(feature((np.array(SQUARE) / 10).tolist(), role="room")))
-    assert locate("--pose=2,3.5,0.4") == 0
+    assert locate("--pose=2,3.5,0.4", "--method=locus_dt") == 0
     err = capfd.readouterr().err
     assert err.startswith(
         "locus locate: warning: The weights were trained on rooms of 100 m x 100 m, this one is 10 m x"
@@ -166,6 +169,13 @@ def test_captures_that_are_no_arrays(folder: Path, capfd: pytest.CaptureFixture[
 )
 def test_bad_radios(text: str, message: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "radio.yml").write_text(text)
+    assert_refused(locate("--radio=radio.yml", "--method=locus_dt"), message, folder, capfd)
+
+
+def test_radios_that_are_not_narrowband(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "radio.yml").write_text("{num_antennas: 16, bandwidth: 400e6, carrier: 3.5e9}")
+    np.save(folder / "capture.npy", np.tile(IQ, 2))
+    message = "Expected a narrowband array, at most 0.5 samples across, got 0.86"
     assert_refused(locate("--radio=radio.yml"), message, folder, capfd)
 
 
@@ -183,6 +193,22 @@ def test_bad_radios(text: str, message: str, folder: Path, capfd: pytest.Capture
         ("--run=none.safetensors", "Expected trained weights in none.safetensors, got no such file"),
         ("--run=room.safetensors", "Expected weights made by `locus train` in room.safetensors"),
         ("--method=magic", "Expected 'method' in"),
+        ("--method=path_set --run=paper", "with weights of a run, got 'path_set'"),
+        (
+            "--method=locus_dt --tolerance=plan=1",
+            "Expected 'tolerance' with method 'path_set' only, got it with 'locus_dt'",
+        ),
+        ("--tolerance=plans=1", "Expected 'tolerance' as NAME=SIZE,... with names in ['plan', 'position', 'heading'"),
+        ("--tolerance=1", "Expected 'tolerance' as NAME=SIZE,... with names in ['plan', 'position', 'heading'"),
+        ("--tolerance=plan=", "Expected 'tolerance.plan' as a number and a unit, got ''"),
+        ("--tolerance=plan=wide", "Expected 'tolerance.plan' as a number and a unit, got 'wide'"),
+        ("--tolerance=plan=1deg", "Expected 'tolerance.plan' in m or cm, got '1deg'"),
+        ("--tolerance=heading=1m", "Expected 'tolerance.heading' in rad or deg, got '1m'"),
+        ("--tolerance=heading=181deg", "Expected 'tolerance.heading' in [0, 3.14159], got 3.15"),
+        ("--tolerance=plan=-1", "Expected 'tolerance.plan' in [0, inf), got -1.0"),
+        ("--tolerance=plan=1,plan=2", "Expected each name of 'tolerance' once, got 'plan=1,plan=2'"),
+        ("--truth=20", "Expected 'truth' as x,y, e.g. 20,35, got '20'"),
+        ("--truth=20,inf", "Expected a finite 'truth', got '20,inf'"),
         ("--out=posterior.zip", "Expected a file that ends in .nc, got posterior.zip"),
         (
             "--out=none/posterior.nc",
@@ -202,7 +228,21 @@ def test_bad_radios(text: str, message: str, folder: Path, capfd: pytest.Capture
 def test_bad_options(option: str, message: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "folder.nc").mkdir()
     (folder / "room.safetensors").write_text(ROOM)
-    assert_refused(locate(option), message, folder, capfd)
+    assert_refused(locate(*option.split()), message, folder, capfd)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("heading=1deg,plan=0.1", {"heading": math.pi / 180, "plan": 0.1}),
+        ("heading=0.2", {"heading": 0.2}),
+        ("position=20cm, material=1.5dB, plan=1e-1m", {"position": 0.2, "material_db": 1.5, "plan": 0.1}),
+        ("material_db=3,heading=0rad", {"material_db": 3.0, "heading": 0.0}),
+    ],
+)
+def test_tolerances_in_units(text: str, expected: dict[str, float]) -> None:
+    found = dataclasses.asdict(files.parse_tolerance(text))
+    assert found == pytest.approx(dataclasses.asdict(locus.Tolerance(**expected)), rel=1e-12)
 
 
 def test_limits_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from smoke import make, smoke_run
 import locus
 from locus.experiment import scorers, temperature
 from locus.experiment.case import Case
+from locus.experiment.path_set_fit import fitted
 from locus.experiment.rows import Rows, methods_of
 from locus.experiment.scorers import UNTRAINED_TITLES
 from locus.experiment.temperature import Temperature
@@ -53,11 +54,11 @@ def test_the_loss_of_a_temperature_is_that_of_the_scorer(run: locus.Run) -> None
 def test_a_row_is_the_posterior_of_the_true_candidate(run: locus.Run, name: str) -> None:
     """The path set looks at paths estimated with a lower threshold, the others at the run's own."""
     case = Case(run.config, "eval_random", 2)
-    options = locus.PathSet().estimator if name == "path_set" else run.config.estimator
+    options = fitted(run).estimator if name == "path_set" else run.config.estimator
     scorer = {
         "fingerprint": Fingerprint(float(Temperature(run).open().best)),
         "angle_strength": AngleStrength(),
-        "path_set": locus.PathSet(),
+        "path_set": fitted(run),
     }[name]
     logs = scorer.log_posterior(case.paths, locus.estimate(case.snapshots, options)).values
     rows = Rows(run, "eval_random").open("random")

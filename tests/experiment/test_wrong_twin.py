@@ -16,10 +16,11 @@ import locus
 from locus.book.figures import error_figures
 from locus.experiment import wrong_twin
 from locus.experiment.case import Case
+from locus.experiment.conditions import Condition, conditions
 from locus.experiment.floors import Floors
 from locus.experiment.rows import evaluate_group
 from locus.experiment.weights import Weights
-from locus.experiment.wrong_twin import Condition, Robustness, conditions
+from locus.experiment.wrong_twin import SLACK, Robustness
 from locus.judge.credible import CREDIBLE_MASS
 from locus.judge.floor import floored
 
@@ -39,24 +40,27 @@ def test_without_an_error_rows_are_those_of_the_evaluation(run: locus.Run) -> No
     assert Robustness(run).fresh()
     rows = Robustness(run).open()
     config = replace(run.config, twin=replace(run.config.twin, evaluation="image"))
-    scorers = {name: locus.load_scorer(run.name, name) for name in ("locus_dt", "gmm_cart")}
+    scorers = {"path_set": locus.PathSet()}
+    scorers |= {name: locus.load_scorer(run.name, name) for name in ("locus_dt", "gmm_cart")}
     parts = [evaluate_group(config, index, "eval_random", scorers) for index in range(2)]
     plain = xr.concat(parts, "snapshot").sel(evaluation="random")
-    exact = of_kind(rows, "none").isel(condition=0).sel({"method": ["locus_dt", "gmm_cart"]})
-    np.testing.assert_allclose(exact.log_posterior, plain.log_posterior, atol=1e-5)
+    exact = of_kind(rows, "none").isel(condition=0).sel({"method": list(scorers)})
+    # The evaluation rounds paths to single precision, as libraries do
+    np.testing.assert_allclose(exact.log_posterior, plain.log_posterior, rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(exact.group, plain.group)
 
 
 def test_methods_without_a_twin_ignore_a_wrong_room(run: locus.Run) -> None:
     rows = Robustness(run).open().log_posterior.sel({"method": "gmm_cart"})
     exact = rows.isel(condition=0)
-    for kind in ("obstacles", "walls", "missing", "material"):
+    for kind in ("obstacles", "walls", "missing", "material", "scale"):
         assert (of_kind(rows, kind) == exact).all()
     for kind in ("position", "heading", "all", "transmitter"):
         assert (of_kind(rows, kind) != exact).any()
-    aware = Robustness(run).open().log_posterior.sel({"method": "locus_dt"})
-    for kind in {one.kind for one in conditions(run.config)} - {"none"}:
-        assert (of_kind(aware, kind) != aware.isel(condition=0)).any(), kind
+    for name in ("locus_dt", "path_set"):
+        aware = Robustness(run).open().log_posterior.sel({"method": name})
+        for kind in {one.kind for one in conditions(run.config)} - {"none"}:
+            assert (of_kind(aware, kind) != aware.isel(condition=0)).any(), (name, kind)
 
 
 def test_a_transmitter_that_hardly_moves_is_heard_as_before(run: locus.Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +96,7 @@ def test_a_floor_bounds_what_an_error_costs(run: locus.Run, monkeypatch: pytest.
     )
     share, count = 0.05, run.config.evaluation.num_candidates
     rows = wrong_twin.evaluate_group(run.config, 0, {"locus_dt": locus.load_scorer(run.name)}, {"locus_dt": share})
+    rows = rows.assign(share=("method", [share])).assign_attrs(num_candidates=count)
     mixed = wrong_twin.floored(rows)
     expected = (1 - share) * np.exp(rows.log_posterior) + share / count
     np.testing.assert_allclose(np.exp(mixed.log_posterior), expected, rtol=1e-12)
@@ -116,6 +121,65 @@ def test_floors_are_fitted_on_rooms_that_no_network_was_trained_on(run: locus.Ru
             -floored(logs, training.num_candidates, one).mean() for one in (share, share / 2, min(1, 2 * share), 0)
         ]
         assert min(losses) == pytest.approx(losses[0], abs=1e-6)
+
+
+def test_every_method_has_the_floor_that_was_fitted_to_it(run: locus.Run) -> None:
+    rows, floors = Robustness(run).open(), Floors(run).open()
+    mixed = wrong_twin.floored(rows)
+    for name in ("locus_dt", "robust", "gmm_cart", "path_set"):
+        share = float(floors.share.sel({"method": name}))
+        assert float(rows.share.sel({"method": name})) == share
+        own = rows.log_posterior.sel({"method": name}).values.astype(float)
+        expected = np.log((1 - share) * np.exp(own) + share / run.config.evaluation.num_candidates)
+        np.testing.assert_allclose(mixed.log_posterior.sel({"method": name}), expected, atol=1e-6)
+
+
+def made_up(losses: dict[str, list[list[float]]], **variables: object) -> xr.Dataset:
+    """Rows of losses (condition, snapshot) by method; a room has two snapshots."""
+    logs = -np.moveaxis(np.array(list(losses.values())), 0, -1)
+    count = logs.shape[1]
+    data = xr.Dataset({"log_posterior": (("condition", "snapshot", "method"), logs), **variables})
+    named = {name: ("condition", [f"{name} {row}" for row in range(len(logs))]) for name in ("kind", "label")}
+    return data.assign_coords(method=list(losses), group=("snapshot", np.arange(count) // 2), **named)
+
+
+def test_a_method_is_compared_with_the_best_of_the_others(rng: np.random.Generator) -> None:
+    """In the first row it is behind the second by more than the slack, then by less, and then ahead of both."""
+    noise = rng.uniform(1, 3, 20)
+    steps = np.array([3 * SLACK, SLACK / 2, -0.4])[:, np.newaxis]
+    better = [noise, noise + 1, noise]
+    other = [noise + 1, noise, noise + 1]
+    rows = made_up({"ours": noise + steps, "one": np.array(better), "two": np.array(other)})
+    found = wrong_twin.behind(rows, "ours", ("one", "two"))
+    assert found.best.values.tolist() == ["one", "two", "one"]
+    np.testing.assert_allclose(found.difference, steps[:, 0], atol=1e-9)
+    assert found.worse.values.tolist() == [True, False, False]
+    assert found.label.values.tolist() == ["label 0", "label 1", "label 2"]
+
+
+def test_surprising_snapshots_are_counted_where_they_are_known() -> None:
+    p_value = np.array([[0.001, 0.5, 0.009, 0.011], [np.nan] * 4])
+    rows = made_up({"ours": np.ones((2, 4))}, p_value=(("condition", "snapshot"), p_value))
+    found = wrong_twin.noticed(rows)
+    np.testing.assert_array_equal(found.noticed, [0.5, np.nan])
+    np.testing.assert_array_equal(found.noticed_low, [0.5, np.nan])  # each of both rooms has one of two
+
+
+def test_p_values_are_stored(run: locus.Run) -> None:
+    rows = Robustness(run).open()
+    assert rows.p_value.dims == ("condition", "snapshot")
+    np.testing.assert_array_equal(wrong_twin.noticed(rows).noticed.isnull(), rows.p_value.isnull().all("snapshot"))
+
+
+def test_tables_have_a_line_for_each_condition_and_only_for_those_that_are_worse(run: locus.Run) -> None:
+    rows = Robustness(run).open()
+    found, count = wrong_twin.summary(rows), rows.sizes["condition"]
+    assert error_figures.errors_frame(found, found).shape == (count, 8)
+    assert error_figures.coverage_frame(found, wrong_twin.noticed(rows)).shape == (count, 5)
+    behind = wrong_twin.behind(rows, "path_set", ("locus_dt", "robust"))
+    for worse in (np.zeros(count, dtype=bool), np.arange(count) % 5 == 0):
+        shown = behind.assign(worse=("condition", worse))
+        assert len(error_figures.behind_frame(shown)) == worse.sum()
 
 
 def test_what_is_surely_better_is_told_in_words(run: locus.Run) -> None:

@@ -7,7 +7,18 @@ import pytest
 import xarray as xr
 
 from locus.judge import bootstrap
-from locus.judge.metrics import STRATA, by, coverage, distribution, measure, paired, stratum, strongest_snr, summary
+from locus.judge.metrics import (
+    STRATA,
+    by,
+    coverage,
+    distribution,
+    known,
+    measure,
+    paired,
+    stratum,
+    strongest_snr,
+    summary,
+)
 
 NEVER = -np.inf
 
@@ -304,6 +315,11 @@ def test_strata_of_hand_made_path_sets() -> None:
     ]
     np.testing.assert_array_equal(strongest_snr(sets), [-5, -5, -5, -18, -18.1, NEVER])
     assert codes.dtype.kind == "i"
+
+
+def test_methods_that_lack_a_snapshot_are_left_out() -> None:
+    logs = np.array([[-1.0, np.nan, NEVER], [-2.0, -1.0, -1.0]])
+    assert known(table(logs, np.arange(2))).method.values.tolist() == ["a", "c"]
 
 
 def test_by_gives_each_bin_its_own_summary(rng: np.random.Generator) -> None:

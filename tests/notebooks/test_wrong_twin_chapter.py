@@ -12,7 +12,7 @@ def glued(smoke_folder: Path) -> dict[str, float]:
 
 
 def test_a_wrong_plan_does_not_affect_methods_without_a_twin(glued: dict[str, float]) -> None:
-    for key in ("walls_1", "obstacles_1", "missing_1", "material_metal"):
+    for key in ("walls_1", "obstacles_1", "missing_1", "material_metal", "scale_2", "depth_2_of_3"):
         assert glued[f"{key}_gmm"] == glued["exact_gmm"]
     assert glued["heading_3_gmm"] != glued["exact_gmm"]
 
@@ -22,5 +22,6 @@ def test_sizes_are_those_of_the_run(glued: dict[str, float]) -> None:
     assert glued["num_snapshots"] == 12
     assert glued["num_candidates"] == 50
     assert glued["cost"] == pytest.approx(glued["exact_robust"] - glued["exact_ours"])
-    for name in ("ours", "robust"):
+    assert glued["path_all"] == pytest.approx(glued["all_1_path"] - glued["all_1_ours"])
+    for name in ("ours", "robust", "path"):
         assert 0 <= glued[f"covered_none_exact_{name}"] <= 100

@@ -26,7 +26,7 @@ def scene(index: int = 0) -> tuple[locus.Layout, locus.Pose, np.ndarray]:
     return case.layout, case.pose, case.candidates
 
 
-@pytest.mark.parametrize("kind", [None, "obstacles", "walls", "missing", "position", "heading"])
+@pytest.mark.parametrize("kind", [None, "obstacles", "walls", "missing", "position", "heading", "scale"])
 def test_no_error_is_no_change(kind: str | None) -> None:
     layout, pose, candidates = scene()
     wrong, place = believed(layout, pose, {kind: 0} if kind else {}, np.random.default_rng(0))
@@ -70,6 +70,22 @@ def test_each_error_is_as_large_as_asked_for_and_alone(index: int) -> None:
     assert (place, wrong.obstacles, set(wrong.materials)) == (pose, layout.obstacles, {"glass"})
 
 
+@pytest.mark.parametrize("index", range(5))
+def test_a_scaled_plan_keeps_its_centre_and_the_receiver(index: int) -> None:
+    layout, pose, _ = scene(index)
+    factors = set()
+    for seed in range(6):
+        wrong, place = believed(layout, pose, {"scale": 0.02}, np.random.default_rng(seed))
+        assert place == pose
+        factor = wrong.room.length / layout.room.length
+        factors.add(round(factor, 9))
+        centre = np.array(layout.room.centroid.coords)
+        for before, after in zip((layout.room, *layout.obstacles), (wrong.room, *wrong.obstacles), strict=True):
+            expected = centre + factor * (shapely.get_coordinates(before) - centre)
+            np.testing.assert_allclose(shapely.get_coordinates(after), expected, atol=1e-9)
+    assert factors == {0.98, 1.02}
+
+
 def test_a_turned_receiver_expects_all_angles_turned_the_other_way() -> None:
     """Delays and numbers of bounces do not depend on the heading; angles change by exactly its error."""
     layout, pose, candidates = scene()
@@ -109,6 +125,7 @@ def test_a_candidate_inside_a_wall_of_the_twin_has_no_path() -> None:
         ({"missing": 4}, r"Expected 'missing' in \[0, 3\], got 4"),
         ({"walls": -1.0}, r"Expected 'walls' in \[0, inf\), got -1.0"),
         ({"heading": float("nan")}, "Expected 'heading' in"),
+        ({"scale": 0.95}, r"Expected 'scale' in \[0, 0.9\], got 0.95"),
     ],
 )
 def test_errors_that_make_no_sense_are_named(errors: dict[str, float], message: str) -> None:

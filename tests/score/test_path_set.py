@@ -350,3 +350,45 @@ def test_what_is_refused() -> None:
         PathSet().posterior(good, good)
     with pytest.raises(ValueError, match="Expected finite aoa of valid 'observed', got NaN or infinity"):
         PathSet().posterior(good, seen.assign(aoa=seen.aoa * np.nan))
+
+
+def test_levels_are_what_bayes_rule_makes_of_the_mixture() -> None:
+    """Each level's own likelihood, weighted and normalised; a set drawn from the first level speaks for it."""
+    rng = np.random.default_rng(5)
+    model = Model(estimator=LOW)
+    sets = [draw_paths(rng, 6, model.radio, (15, 30)) for _ in range(8)]
+    seen = [model.draw(sets[0], rng) for _ in range(40)]
+    paths, observed = dataset(sets, "candidate", model.radio), dataset(seen, "snapshot", model.radio)
+    one = PathSet(model.radio, LOW, constants=PLAIN)
+    found = one.levels(paths, observed)
+    assert found.dims == ("snapshot", "level")
+    np.testing.assert_array_equal(found.level, [0, 0.3, 1])
+    np.testing.assert_allclose(found.sum("level"), 1)
+    prior = dict(zip((0.0, 0.3, 1.0), (0.6, 0.2, 0.2), strict=True))
+    logs = []
+    for level, weight in prior.items():
+        part = [i for i, size in enumerate(PLAIN.levels) if size == level]
+        fields = {
+            name: tuple(getattr(PLAIN, name)[i] for i in part)
+            for name in ("levels", "compass", "weights", "num_headings")
+        }
+        alone = PathSet(model.radio, LOW, constants=dataclasses.replace(PLAIN, **fields))
+        logs.append(math.log(weight) + np.logaddexp.reduce(alone.log_likelihood(paths, observed).values, axis=1))
+    expected = np.exp(np.stack(logs, 1) - np.logaddexp.reduce(logs, axis=0)[:, np.newaxis])
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+    assert found.sel(level=0).mean() > 0.75
+    assert one.levels(paths, observed.isel(snapshot=0)).dims == ("level",)
+
+
+def test_a_transmitter_between_candidates_is_forgiven_with_the_spacing() -> None:
+    """Paths of a transmitter 1 m from its candidate: delays up to 0.67 samples off, each for itself."""
+    path = [(0.3, 40.0, 300.0), (-0.4, 60.0, 200.0)]
+    seen = [(0.3, 40.6, 300.0), (-0.4, 59.4, 200.0)]
+    radio = Radio()
+    paths, observed = dataset([path], "candidate", radio), dataset([seen], "snapshot", radio)
+    one = PathSet(radio, LOW, EXACT, PLAIN)
+    assert one.log_likelihood(paths, observed, spacing=2.0) > one.log_likelihood(paths, observed) + 2
+    exact = dataset([path], "snapshot", radio)
+    assert one.log_likelihood(paths, exact, spacing=2.0) < one.log_likelihood(paths, exact)
+    with pytest.raises(ValueError, match=r"Expected 'spacing' in \[0, .*got -1"):
+        one.log_likelihood(paths, observed, spacing=-1.0)

@@ -27,15 +27,22 @@ def test_a_bad_tolerance_is_refused(name: str, value: float) -> None:
 def test_bad_constants_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Expected 'constants.tail_share' in \[0, 0.5\], got 0.7"):
         Constants(tail_share=0.7)
-    with pytest.raises(ValueError, match=r"Expected as many 'constants.levels' as weights"):
+    with pytest.raises(ValueError, match=r"Expected as many 'constants.levels' as compass errors"):
         Constants(levels=(0.0, 1.0))
 
 
 def test_an_exact_twin_has_one_component() -> None:
-    (weight, heading, *variances, miss, unknown) = (float(one[0]) for one in components(EXACT, Constants()))
+    (weight, heading, *variances, miss, unknown, level) = (float(one[0]) for one in components(EXACT, Constants()))
     assert len(components(EXACT, Constants()).weight) == 1
-    assert (weight, heading, variances) == (1, 0, [0, 0, 0, 0])
+    assert (weight, heading, variances, level) == (1, 0, [0, 0, 0, 0], 0)
     assert (miss, unknown) == (Constants().miss, Constants().unknown)
+
+
+def test_the_compass_may_be_wrong_alone() -> None:
+    found = components(locus.Tolerance(), Constants())
+    turned = (found.level == 0) & (found.heading != 0)
+    assert turned.sum() == 2
+    assert found.weight[turned].sum() == pytest.approx(Constants().weights[1] * 2 / 3)
 
 
 def test_the_mixture_reaches_from_exact_to_the_tolerance() -> None:
@@ -94,4 +101,4 @@ def test_wrong_walls_move_reflected_paths_as_derived() -> None:
 
 
 def level_one() -> Constants:
-    return dataclasses.replace(Constants(), levels=(1.0,), weights=(1.0,), num_headings=(1,))
+    return dataclasses.replace(Constants(), levels=(1.0,), compass=(1.0,), weights=(1.0,), num_headings=(1,))

@@ -1,0 +1,89 @@
+"""Candidates for your own data: a room and a radio in, places that stand for all of the free space out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from locus.room.layout import Layout, Pose, away_from, draw_position
+from locus.settings.checks import check_range
+from locus.settings.config import SPEED_OF_LIGHT, Radio
+
+GRID_POINTS = 31
+"""Points per axis of the grid that the networks are used with by default."""
+MAX_CANDIDATES = 10_000
+
+_MOST_EMPTY = 16  # points of the bounding box that are tried per candidate, at most
+_PER_CELL = 4  # candidates per resolution cell c / bandwidth: a path above the noise is located to a fraction of it
+
+
+def find_spacing(layout: Layout, radio: Radio) -> float:
+    """Distance of candidates [m] that a capture can tell apart, in a room small enough for ``MAX_CANDIDATES`` of them.
+
+    A quarter of the radio's resolution in path length, c / bandwidth, but at least 30 steps along the room.
+    """
+    x0, y0, x1, y1 = layout.room.bounds
+    width, height = x1 - x0, y1 - y0
+    fine = min(SPEED_OF_LIGHT / radio.bandwidth / _PER_CELL, max(width, height) / (GRID_POINTS - 1))
+    most = math.sqrt(max(layout.free_space.area, width * height / _MOST_EMPTY) / MAX_CANDIDATES)
+    return float(max(fine, most))
+
+
+def cell_candidates(layout: Layout, pose: Pose, spacing: float) -> tuple[NDArray[np.float64], float]:
+    """Free centres [m] of equal cells that cover the room's bounding box, (n, 2), and the side of a cell [m].
+
+    The side is about ``spacing``, or larger if there would be more than ``MAX_CANDIDATES`` cells.
+    """
+    check_range("spacing", spacing, 0.0, open_low=True)
+    x0, y0, x1, y1 = layout.room.bounds
+    while True:
+        num_x, num_y = math.ceil((x1 - x0) / spacing), math.ceil((y1 - y0) / spacing)
+        x = x0 + (np.arange(num_x) + 0.5) * (x1 - x0) / num_x
+        y = y0 + (np.arange(num_y) + 0.5) * (y1 - y0) / num_y
+        points = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
+        xy = away_from(pose, points[layout.is_free(points)])
+        if len(xy) <= MAX_CANDIDATES:
+            return _some(layout, xy), spacing
+        spacing *= 1.005 * math.sqrt(len(xy) / MAX_CANDIDATES)
+
+
+def nearest_distance(xy: NDArray[np.float64]) -> float:
+    """Median distance [m] of points (n, 2) from the nearest other one, the step of a grid; 0 for a single point."""
+    if len(xy) < 2:
+        return 0.0
+    points = shapely.points(xy)
+    _, distance = shapely.STRtree(points).query_nearest(points, exclusive=True, return_distance=True, all_matches=False)
+    return float(np.median(distance)) if len(distance) else 0.0
+
+
+def grid_candidates(layout: Layout, pose: Pose, num_points: int = GRID_POINTS) -> NDArray[np.float64]:
+    """Free points [m] of a grid over the room, ``num_points`` per axis, (n, 2), except the receiver's position."""
+    check_range("grid", num_points, 1, math.isqrt(MAX_CANDIDATES))
+    return _some(layout, away_from(pose, layout.grid(num_points)))
+
+
+def random_candidates(layout: Layout, pose: Pose, num_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Random points [m] in the free space, (num_points, 2)."""
+    check_range("candidates", num_points, 1, MAX_CANDIDATES)
+    if layout.free_space.buffer(-layout.clearance).is_empty:
+        raise ValueError(f"Expected free space, got none in {_space(layout)}")
+    return np.stack([draw_position(layout, pose, rng) for _ in range(num_points)])
+
+
+def extent(layout: Layout) -> str:
+    """Size of the room in words, e.g. 80 m x 60 m."""
+    x0, y0, x1, y1 = layout.room.bounds
+    return f"{x1 - x0:.3g} m x {y1 - y0:.3g} m"
+
+
+def _some(layout: Layout, xy: NDArray[np.float64]) -> NDArray[np.float64]:
+    if len(xy) == 0:
+        raise ValueError(f"Expected a grid with free points, got none in {_space(layout)}")
+    return xy
+
+
+def _space(layout: Layout) -> str:
+    return f"a room of {extent(layout)}, {layout.clearance} m from every wall; lengths are in metres"
