@@ -130,12 +130,15 @@ def train(options: argparse.Namespace) -> int:
 def evaluate(options: argparse.Namespace) -> int:
     """Evaluate methods of a run on held-out rooms."""
     from locus.experiment.rows import EVALUATIONS, Rows, print_table
-    from locus.score.weight_files import METHODS, check_method
+    from locus.experiment.scorers import UNTRAINED_TITLES
+    from locus.score.weight_files import METHODS
 
     run = locus.open_run(options.profile, parse_changes(options.set), options.run)
+    known = (*METHODS, *UNTRAINED_TITLES)
     for name in options.method:
-        check_method(name)
-    methods = tuple(name for name in METHODS if name in options.method)
+        if name not in known:
+            raise ValueError(f"Expected 'method' in {list(known)}, got {name!r}")
+    methods = tuple(name for name in known if name in options.method)
     for name in options.evaluations:
         if name not in EVALUATIONS:
             raise ValueError(f"Expected 'evaluations' in {list(EVALUATIONS)}, got {name!r}")

@@ -31,9 +31,9 @@ def task(observed: xr.Dataset, truth: xr.Dataset, guess: xr.Dataset) -> Task:
         x=("candidate", [1.0, 4.0]), y=("candidate", [2.0, 6.0])
     )
     case = Case(Config(), "eval_random", 0, traced=paths)
-    made = {"observed": observed.expand_dims("snapshot")}
-    made["transmitters"] = Transmitters(np.array([[1.0, 2.0]]), np.array([0]), truth.expand_dims("snapshot"), [])
-    case.__dict__.update(made)
+    transmitters = Transmitters(np.array([[1.0, 2.0]]), np.array([0]), truth.expand_dims("snapshot"), [])
+    estimates = {case.config.estimator: observed.expand_dims("snapshot")}
+    case.__dict__.update(transmitters=transmitters, _estimates=estimates)
     return Task(case, {})
 
 
