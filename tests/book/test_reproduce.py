@@ -74,8 +74,10 @@ KEPT = [
     "results/raw_iq",
     "results/phase_free",
     "results/moved",
+    "results/any_radio",
     "results/floors",
     "results/robustness",
+    "results/reachable",
     "results/witness",
 ]
 SEEDS = ["results/eval_grid.seeds", "results/eval_random.seeds"]
@@ -84,12 +86,19 @@ EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candid
 ROWS = ["results/eval_random", "results/eval_grid"]
 AVERAGED = [*SEEDS, "results/seeds"]
 SUMMARISED = ["results/table", "results/other_twin", "results/raw_iq", "results/phase_free"]
+WRONG = ["results/robustness", "results/reachable"]
 ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
-LATER = ("results/seeds", "results/other_twin", "results/phase_free", "results/moved")
+LATER = (
+    *("results/seeds", "results/other_twin", "results/phase_free", "results/moved", "results/any_radio"),
+    "results/reachable",
+)
 NO_TWIN = [name for name in KEPT[1:] if name not in ("models/locus_dt.robust", "models/locus_dt.seed1", *LATER)]
 """Steps that depend on the baselines."""
-NO_SAMPLES = [name for name in WITH_SEEDS if name != "results/raw_iq"]
-"""Steps that depend on estimated paths."""
+TRAINED = [name for name in WITH_SEEDS if name != "results/reachable"]
+"""Steps that depend on networks."""
+NO_SAMPLES = [name for name in TRAINED if name != "results/raw_iq"]
+"""Steps that depend on estimated paths as networks see them."""
+RADIOS = ["results/moved", "results/any_radio"]
 LISTED = len(KEPT) + 2  # with two chapters
 ALL = len(EVERYTHING) + 2
 
@@ -167,8 +176,10 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "evaluating raw IQ on eval_grid",
         "sampling unknown phases",
         "moving transmitters",
+        "trying other radios",
         "fitting floors",
         "evaluating with wrong twins",
+        "sampling worlds",
         "01_room",
         "02_score",
     ]
@@ -274,7 +285,7 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     assert due(run(training__baseline_learning_rate=1e-3)) == NO_TWIN
     assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *NO_SAMPLES, "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == [*ROWS, *AVERAGED, *SUMMARISED, "results/moved", "results/robustness"]
+    assert due(run(evaluation__num_layouts=6)) == [*ROWS, *AVERAGED, *SUMMARISED, *RADIOS, *WRONG]
     assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", *ROBUST]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
@@ -283,12 +294,13 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("judge.metrics", ["results/test", *ROWS, *AVERAGED, *SUMMARISED, "results/floors", "results/robustness"]),
-        ("room.errors", ["wrong_candidates/train", *ROBUST]),
+        ("judge.metrics", ["results/test", *ROWS, *AVERAGED, *SUMMARISED, "results/floors", *WRONG]),
+        ("room.errors", ["wrong_candidates/train", *ROBUST, "results/reachable"]),
         ("score.densities", NO_TWIN),
         ("score.raw_iq", ["results/raw_iq"]),
-        ("score.method", [*WITH_SEEDS, "notebooks/02_score"]),
-        ("score.limits", [*ROWS, "results/table", "results/phase_free", "results/moved"]),
+        ("score.method", [*TRAINED, "notebooks/02_score"]),
+        ("score.limits", [*ROWS, "results/table", "results/phase_free", *RADIOS]),
+        ("score.path_set", ["results/any_radio", "results/floors", *WRONG]),
         ("score.phase_free", ["results/phase_free"]),
         ("receiver.observation", ["observations/train", *WITH_SEEDS, "notebooks/02_score"]),
         ("room.layout", [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]),
