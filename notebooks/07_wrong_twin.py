@@ -75,7 +75,7 @@ turns = (
     * config.twin.wall_thickness
     / config.radio.wavelength
 )
-glue("wall_loss", 40 * np.pi * np.log10(np.e) * abs(turns.imag), display=False)
+glue("wall_loss", float(40 * np.pi * np.log10(np.e) * abs(turns.imag)), display=False)
 glue("wall_thickness", 100 * config.twin.wall_thickness, display=False)
 for kind in ("obstacles", "walls", "position"):
     glue(f"trained_{kind}", getattr(config.mismatch, kind), display=False)

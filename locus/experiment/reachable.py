@@ -21,9 +21,10 @@ from locus.experiment.case import Case
 from locus.experiment.conditions import SPLIT, Condition, conditions, exact_case, heard, world_twin
 from locus.experiment.over_groups import over_groups
 from locus.experiment.path_set_fit import PathSetFit, fitted
-from locus.experiment.wrong_twin import by_condition, name_conditions
+from locus.experiment.wrong_twin import Robustness, by_condition, name_conditions
 from locus.judge import metrics
 from locus.judge.floor import floored
+from locus.receiver import estimator
 from locus.room import errors
 from locus.score.method import normalise
 from locus.score.path_set import PathSet
@@ -107,7 +108,7 @@ class Reachable(Result):
     @property
     def num_groups(self) -> int:
         """Number of groups to evaluate."""
-        return min(NUM_LAYOUTS, max(2, self.run.config.evaluation.num_layouts // 20))
+        return min(NUM_LAYOUTS, max(2, self.run.config.evaluation.num_layouts // 20), Robustness(self.run).num_groups)
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
@@ -118,12 +119,17 @@ class Reachable(Result):
         """Everything that the file depends on."""
         config = self.run.config
         return {
-            "estimates": ingredients.of_estimates(config, SPLIT, "image"),
+            "snapshots": ingredients.of_snapshots(config, SPLIT, "image"),
             "world": ingredients.of_paths(config, SPLIT, "sionna")["twin"],
             "conditions": [dataclasses.asdict(one) for one in conditions(config)],
             "path_set": PathSetFit(self.run).hash(),
             "num_groups": self.num_groups,
-            "recipes": {"errors": errors.RECIPE, "reachable": RECIPE},
+            "recipes": {
+                "errors": errors.RECIPE,
+                "estimator": estimator.RECIPE,
+                "metrics": metrics.RECIPE,
+                "reachable": RECIPE,
+            },
         }
 
     def seconds(self, num_workers: int) -> float:

@@ -65,6 +65,7 @@ KEPT = [
     "models/gmm_cart",
     "models/locus_dt.robust",
     "results/temperature",
+    "models/path_set",
     "results/test",
     "results/eval_random",
     "results/eval_grid",
@@ -76,8 +77,10 @@ KEPT = [
     "results/phase_free",
     "results/nats",
     "results/moved",
+    "results/any_radio",
     "results/floors",
     "results/robustness",
+    "results/reachable",
     "results/witness",
 ]
 SEEDS = ["results/eval_grid.seeds", "results/eval_random.seeds"]
@@ -87,15 +90,21 @@ ROWS = ["results/eval_random", "results/eval_grid"]
 AVERAGED = [*SEEDS, "results/seeds"]
 SUMMARISED = ["results/table", "results/other_twin", "results/raw_iq", "results/phase_free", "results/nats"]
 ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
-LATER = ("results/seeds", "results/other_twin", "results/phase_free", "results/nats", "results/moved")
-OWN = ("models/locus_dt.robust", "models/locus_dt.seed1", "results/temperature")
+PATH_SETS = ["results/nats", "results/any_radio", "results/floors", "results/robustness", "results/reachable"]
+"""Results of the path set, beside rows and table."""
+LATER = (
+    *("results/seeds", "results/other_twin", "results/phase_free", "results/nats", "results/moved"),
+    *("results/any_radio", "results/reachable"),
+)
+OWN = ("models/locus_dt.robust", "models/locus_dt.seed1", "results/temperature", "models/path_set")
 NO_TWIN = [name for name in KEPT[1:] if name not in (*OWN, *LATER)]
 """Steps that depend on the baselines."""
-NO_SAMPLES = [name for name in WITH_SEEDS if name != "results/raw_iq"]
-"""Steps that depend on estimated paths."""
-TRAINED = [name for name in WITH_SEEDS if name != "results/temperature"]
+NO_SAMPLES = [name for name in WITH_SEEDS if name not in ("results/raw_iq", "models/path_set", "results/reachable")]
+"""Steps that depend on estimated paths as networks see them."""
+TRAINED = [name for name in WITH_SEEDS if name not in ("results/temperature", "models/path_set", "results/reachable")]
 """Steps that depend on networks."""
 ON_LOCUS_DT = [name for name in TRAINED[4:] if name != "results/raw_iq"]
+RADIOS = ["results/moved", "results/any_radio"]
 LISTED = len(KEPT) + 2  # with two chapters
 ALL = len(EVERYTHING) + 2
 
@@ -175,8 +184,10 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "sampling unknown phases",
         "looking for the nats",
         "moving transmitters",
+        "trying other radios",
         "fitting floors",
         "evaluating with wrong twins",
+        "sampling worlds",
         "01_room",
         "02_score",
     ]
@@ -282,7 +293,7 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     assert due(run(training__baseline_learning_rate=1e-3)) == NO_TWIN
     assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *NO_SAMPLES, "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
-    assert due(run(evaluation__num_layouts=6)) == [*ROWS, *AVERAGED, *SUMMARISED, "results/moved", "results/robustness"]
+    assert due(run(evaluation__num_layouts=6)) == [*ROWS, *AVERAGED, *SUMMARISED, *RADIOS, *WRONG]
     assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", *ROBUST]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
@@ -291,14 +302,14 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("judge.metrics", ["results/test", *ROWS, *AVERAGED, *SUMMARISED, "results/floors", "results/robustness"]),
-        ("room.errors", ["wrong_candidates/train", *ROBUST]),
+        ("judge.metrics", ["results/test", *ROWS, *AVERAGED, *SUMMARISED, "results/floors", *WRONG]),
+        ("room.errors", ["wrong_candidates/train", *ROBUST, "results/reachable"]),
         ("score.densities", NO_TWIN),
         ("score.raw_iq", ["results/raw_iq"]),
         ("score.method", [*TRAINED, "notebooks/02_score"]),
-        ("score.limits", [*ROWS, "results/table", "results/phase_free", "results/nats", "results/moved"]),
+        ("score.limits", [*ROWS, "results/table", "results/phase_free", "results/nats", *RADIOS]),
         ("score.phase_free", ["results/phase_free", "results/nats"]),
-        ("score.path_set", [*ROWS, "results/table", "results/nats"]),
+        ("score.path_set", ["models/path_set", *ROWS, "results/table", *PATH_SETS]),
         ("score.angle_strength", [*ROWS, "results/table", "results/nats"]),
         ("score.fingerprint", ["results/temperature", *ROWS, "results/table"]),
         ("receiver.observation", ["observations/train", *WITH_SEEDS, "notebooks/02_score"]),

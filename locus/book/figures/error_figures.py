@@ -64,7 +64,7 @@ def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
             style = {**look, "linestyle": "none"} if kind in UNORDERED else look
             one = scale * data.sel({"method": name})
             ends = np.nan_to_num(np.abs(np.stack([one[measure] - one[f"{measure}{end}"] for end in ("_low", "_high")])))
-            place = np.arange(one.sizes["condition"]) + 0.07 * (number - 1.5)
+            place = np.arange(one.sizes["condition"]) + 0.014 * one.sizes["condition"] * (number - 1.5)
             axes.errorbar(place, one[measure], yerr=ends, capsize=2, markersize=5, linewidth=1.4, **style)
         axes.axhline(100 * CREDIBLE_MASS if measure == "covered" else 0, color="0.4", linewidth=0.8, zorder=0)
         axes.set_xticks(range(data.sizes["condition"]), data.label.values, fontsize="small")
