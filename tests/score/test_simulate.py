@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import stats
 import locus
 from locus.score.path_set import PathSet
 from locus.score.simulate import simulate
+from locus.score.tolerance import Constants
 from locus.settings.config import EstimatorOptions, Radio
 
 EXACT = locus.Tolerance(0, 0, 0, 0)
@@ -63,6 +65,34 @@ def test_with_errors_of_the_twin_it_is_what_the_likelihood_expects() -> None:
     excess = -logs[np.arange(len(truth)), truth] + (np.exp(logs) * logs).sum(axis=1)
     assert abs(excess.mean()) < 4 * excess.std() / math.sqrt(len(excess))
     assert -math.log(60) < logs[np.arange(len(truth)), truth].mean() < -0.05  # neither hopeless nor trivial
+
+
+def test_all_paths_share_the_errors_of_the_pose() -> None:
+    """Strong paths, two from ahead and one from behind, and a receiver that is off by 1 m and 0.05 rad.
+
+    It is nearer to what is ahead by as much as it is farther from what is behind. Of 4000 draws, standard deviations
+    have a relative error of 1 %; five of them.
+    """
+    radio = Radio(sync_window=0.0)
+    one = dataclasses.replace(Constants(), levels=(1.0,), compass=(1.0,), weights=(1.0,), num_headings=(1,))
+    one = dataclasses.replace(one, miss_per_metre=0.0, unknown_per_metre=0.0, tail_share=0.0, miss=1e-9, unknown=1e-9)
+    tolerance = locus.Tolerance(plan=0, position=1, heading=0.05, material_db=0)
+    scorer = PathSet(radio, EstimatorOptions(false_alarm=1e-6), tolerance, one)
+    traced = dataset([[(0.0, 50.0, 3e7), (0.2, 60.0, 2e7), (-math.pi, 70.0, 1e7)]], "candidate", radio)
+    found = simulate(scorer, traced, np.zeros(4000, dtype=int), np.random.default_rng(0))
+    late = found.delay.values * radio.bandwidth - [50, 60, 70]
+    per_metre = radio.bandwidth / 299_792_458
+    own = one.delay_excess
+    expected = {(0, 0): 0.5, (0, 1): 0.5 * math.cos(0.2), (0, 2): -0.5}
+    for (i, j), share in expected.items():
+        covariance = share * per_metre**2 + (own**2 if i == j else 0)
+        assert np.cov(late[:, i], late[:, j])[0, 1] == pytest.approx(covariance, rel=0.1)
+    sine = np.sin(found.aoa.values) - [0, math.sin(0.2), 0]
+    length = np.array([50, 60, 70]) / per_metre
+    spread = np.hypot(0.05, math.sqrt(0.5) / length) * [1, math.cos(0.2), 1]
+    np.testing.assert_allclose(sine.std(axis=0), np.hypot(spread, one.sine_excess / 4), rtol=0.05)
+    assert np.corrcoef(sine[:, 0], sine[:, 1])[0, 1] > 0.9
+    assert np.corrcoef(sine[:, 0], sine[:, 2])[0, 1] < -0.8
 
 
 def test_the_form_is_that_of_an_estimate() -> None:
