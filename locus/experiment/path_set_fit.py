@@ -185,9 +185,7 @@ class PathSetFit(Artifact):
     @property
     def validation(self) -> range:
         """Rooms that compare the false-alarm rates, held out from every training."""
-        training = self.run.config.training
-        first = training.num_layouts - training.num_validation_layouts
-        return range(first, min(first + NUM_VALIDATION, training.num_layouts))
+        return splits.validation_groups(self.run.config)[:NUM_VALIDATION]
 
     def recipe(self) -> dict[str, Any]:
         """Everything that the constants depend on."""
@@ -225,8 +223,8 @@ class PathSetFit(Artifact):
             "hash": self.hash(),
             "recipe": self.recipe(),
             "versions": versions(),
-            "validation": {f"{rate:g}": _halves(values) for rate, values in losses.items()},
-            "unfitted": _halves(before),
+            "validation": {f"{rate:g}": _halves(values, self.validation) for rate, values in losses.items()},
+            "unfitted": _halves(before, self.validation),
         }
         save_constants(self.path, dataclasses.replace(found, false_alarm=best), notes)
         load_constants.cache_clear()
@@ -237,6 +235,8 @@ def fitted(run: Run) -> PathSet:
     return PathSet(constants=load_constants(PathSetFit(run).path))
 
 
-def _halves(losses: NDArray[np.float64]) -> dict[str, float]:
-    """Mean loss of the rooms with exact twins, which are every second, and of the others."""
-    return {"exact": float(losses[::2].mean()), "wrong": float(losses[1::2].mean())}
+def _halves(losses: NDArray[np.float64], rooms: range) -> dict[str, float | None]:
+    """Mean loss of the rooms with exact twins, and of the others; None if there are none."""
+    odd = np.array(rooms) % 2 == 1
+    halves = {"exact": losses[~odd], "wrong": losses[odd]}
+    return {name: float(values.mean()) if values.size else None for name, values in halves.items()}

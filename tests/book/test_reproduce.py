@@ -84,12 +84,13 @@ KEPT = [
     "results/witness",
 ]
 SEEDS = ["results/eval_grid.seeds", "results/eval_random.seeds"]
-WITH_SEEDS = [*KEPT[:10], *SEEDS, *KEPT[10:]]
+WITH_SEEDS = [*KEPT[:11], *SEEDS, *KEPT[11:]]
 EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candidates/train", *WITH_SEEDS[4:]]
 ROWS = ["results/eval_random", "results/eval_grid"]
 AVERAGED = [*SEEDS, "results/seeds"]
 SUMMARISED = ["results/table", "results/other_twin", "results/raw_iq", "results/phase_free", "results/nats"]
 ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
+WRONG = ["results/robustness", "results/reachable"]
 PATH_SETS = ["results/nats", "results/any_radio", "results/floors", "results/robustness", "results/reachable"]
 """Results of the path set, beside rows and table."""
 LATER = (
@@ -294,7 +295,8 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     assert due(run(estimator__false_alarm=0.1)) == ["observations/train", *NO_SAMPLES, "notebooks/02_score"]
     assert due(run(room__clearance=0.6)) == [*EVERYTHING, "notebooks/01_room", "notebooks/02_score"]
     assert due(run(evaluation__num_layouts=6)) == [*ROWS, *AVERAGED, *SUMMARISED, *RADIOS, *WRONG]
-    assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", *ROBUST]
+    fitted = ["models/path_set", *ROWS, "results/table", *PATH_SETS]
+    assert due(run(mismatch__walls=0.5)) == ["wrong_candidates/train", "models/locus_dt.robust", *fitted]
     assert due(run(training__num_test_layouts=5)) == ["results/test"]
     assert due(run(twin_check__num_layouts=7, estimator_check__num_layouts=3)) == [], "no step here reads these"
 
@@ -303,7 +305,10 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
     ("module", "expected"),
     [
         ("judge.metrics", ["results/test", *ROWS, *AVERAGED, *SUMMARISED, "results/floors", *WRONG]),
-        ("room.errors", ["wrong_candidates/train", *ROBUST, "results/reachable"]),
+        (
+            "room.errors",
+            ["wrong_candidates/train", "models/locus_dt.robust", "models/path_set", *ROWS, "results/table", *PATH_SETS],
+        ),
         ("score.densities", NO_TWIN),
         ("score.raw_iq", ["results/raw_iq"]),
         ("score.method", [*TRAINED, "notebooks/02_score"]),
