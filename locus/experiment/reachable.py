@@ -33,7 +33,7 @@ from locus.settings.config import Config
 
 RECIPE = 1
 
-NUM_LAYOUTS = 40
+NUM_LAYOUTS = 16
 """Number of groups, the first of Eval Random; at most a twentieth of its groups, but two."""
 NUM_WORLDS = 16
 """Number of worlds drawn around the believed one."""

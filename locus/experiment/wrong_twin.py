@@ -35,10 +35,10 @@ from locus.settings.config import Config
 
 RECIPE = 4
 
-NUM_LAYOUTS = 200
+NUM_LAYOUTS = 100
 """Number of groups, the first of Eval Random; at most a quarter of its groups."""
 
-NUM_FITTED = 1
+NUM_FITTED = 2
 """Number of snapshots per group whose fit to the twin is judged."""
 
 SLACK = 0.05
