@@ -172,6 +172,8 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "candidates of train, with errors",
         "training locus_dt with errors",
         "fitting the fingerprint",
+        "drawing rooms for the path set",
+        "fitting the path set",
         "evaluating test",
         "evaluating eval_random",
         "evaluating eval_grid",
