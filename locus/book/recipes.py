@@ -79,12 +79,12 @@ COVERED_BY = {
     "score.pairwise_cpu": "score.method",
     "score.sync_offset": "score.limits",
     **{f"score.{name}": "score.path_set" for name in ("path_arrays", "path_set_cpu", "strength", "tolerance")},
-    **{f"score.{name}": "score.path_set" for name in ("simulate", "twin_fit")},
+    **{f"score.{name}": "score.path_set" for name in ("common_errors", "simulate", "twin_fit")},
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
 """Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""
 
-COMPUTES_NOTHING = ("score.weight_files", "twin.llvm")
+COMPUTES_NOTHING = ("score.path_set_file", "score.weight_files", "twin.llvm")
 """Modules of the method that need no RECIPE."""
 
 

@@ -55,7 +55,7 @@ NUM_DRAWS = 8
 """Number of ideal estimates of each snapshot."""
 
 _SPLIT = "eval_random"
-_SECONDS = 2.0  # per group with 1000 candidates
+_SECONDS = 1.0  # per group with 1000 candidates
 
 
 def evaluate_group(config: Config, index: int, tolerant: PathSet) -> xr.Dataset:

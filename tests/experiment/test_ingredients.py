@@ -101,8 +101,8 @@ IRRELEVANT = {
         "twin.num_rays",
         "twin.table_size",
     ],
-    "nats": [
-        *APART,
+    "nats": [  # the path set is fitted to training rooms with errors
+        *(name for name in APART if name != "mismatch.*"),
         "training.num_test_layouts",
         "training.baseline_learning_rate",
         "storage.*",

@@ -16,6 +16,7 @@ from locus.book.figures.nats_figures import nats_figure
 from locus.experiment import nats
 from locus.experiment.case import Case
 from locus.experiment.nats import TITLES, Nats
+from locus.experiment.path_set_fit import fitted
 from locus.experiment.rows import Rows
 from locus.experiment.unknown_phases import UnknownPhases
 from locus.score import path_set
@@ -53,7 +54,7 @@ def test_the_path_set_is_that_of_the_table(run: locus.Run) -> None:
 def test_steps_see_what_they_say(run: locus.Run) -> None:
     """Made again from the parts of the case; an ideal estimate is another at every draw, so only its mean is known."""
     case, found = Case(run.config, "eval_random", 1), Nats(run).open().isel(snapshot=[2, 3])
-    exact = locus.PathSet(tolerance=locus.Tolerance(0, 0, 0, 0))
+    exact = locus.PathSet(tolerance=locus.Tolerance(0, 0, 0, 0), constants=fitted(run).constants)
     own = {
         "set": AngleStrength().log_posterior(case.paths.isel(path=slice(6)), case.observed),
         "delays": exact.log_posterior(case.paths, case.observed),
@@ -62,7 +63,7 @@ def test_steps_see_what_they_say(run: locus.Run) -> None:
     for name, logs in own.items():
         expected = logs.values[[0, 1], case.truth[:2]]
         np.testing.assert_allclose(found.log_posterior.sel({"method": name}), expected, rtol=1e-5)
-    again = nats.evaluate_group(run.config, 1, locus.PathSet()).log_posterior.sel({"method": "ideal"})
+    again = nats.evaluate_group(run.config, 1, fitted(run)).log_posterior.sel({"method": "ideal"})
     np.testing.assert_allclose(again, found.log_posterior.sel({"method": "ideal"}), rtol=1e-5)
 
 

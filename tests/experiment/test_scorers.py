@@ -96,5 +96,6 @@ def test_rows_of_a_method_are_stale_if_its_own_recipe_changes(run: locus.Run, mo
 
 
 def test_only_what_is_due_is_needed(run: locus.Run) -> None:
-    assert [need.name for need in Rows(run, "eval_grid", UNTRAINED).needs] == ["results/temperature"]
-    assert Rows(run, "eval_grid", ("angle_strength", "path_set", "bayes")).needs == ()
+    needs = [need.name for need in Rows(run, "eval_grid", UNTRAINED).needs]
+    assert needs == ["results/temperature", "models/path_set"]
+    assert Rows(run, "eval_grid", ("angle_strength", "bayes")).needs == ()
