@@ -33,6 +33,7 @@ NUMERIC = [
         ),
         *("experiment/test_case", "experiment/test_moved", "experiment/test_rows", "experiment/test_table"),
         *("experiment/test_twin_agreement", "experiment/test_weights", "experiment/test_wrong_twin"),
+        *("experiment/test_any_radio", "experiment/test_conditions", "experiment/test_reachable"),
         *("capture/test_locate", "explorer/test_parity", "explorer/test_path_set_parity"),
         "book/test_score_behaviour",
     )
