@@ -122,7 +122,8 @@ columns = {"guessed": type(path_set.constants)(), "fitted": path_set.constants}
 pd.DataFrame(
     {
         title: {
-            name: ", ".join(f"{one:.3g}" for one in np.atleast_1d(value)) for name, value in dataclasses.asdict(part).items()
+            name: ", ".join(f"{one:.3g}" for one in np.atleast_1d(value))
+            for name, value in dataclasses.asdict(part).items()
         }
         for title, part in columns.items()
     }
@@ -175,7 +176,13 @@ pd.DataFrame(
 
 # %% tags=["remove-cell"]
 for name in ("grid", "random", "grid_offlist"):
-    for short, method in (("ours", "path_set"), ("network", "locus_dt"), ("fingerprint", "fingerprint"), ("angles", "angle_strength"), ("blind", "phase_blind")):
+    for short, method in (
+        ("ours", "path_set"),
+        ("network", "locus_dt"),
+        ("fingerprint", "fingerprint"),
+        ("angles", "angle_strength"),
+        ("blind", "phase_blind"),
+    ):
         glue(f"r_{short}_{name}", 100 * float(table.ratio.sel({"evaluation": name, "method": method})), display=False)
 
 # %% [markdown]
@@ -211,7 +218,9 @@ pd.DataFrame(
     {
         "snapshots": bands.num_snapshots.values,
         "truths in 90 % sets [%]": [
-            f"{100 * one.covered:.1f} [{100 * one.covered_low:.1f}, {100 * one.covered_high:.1f}]" if one.num_snapshots > 0 else "-"
+            f"{100 * one.covered:.1f} [{100 * one.covered_low:.1f}, {100 * one.covered_high:.1f}]"
+            if one.num_snapshots > 0
+            else "-"
             for one in (bands.isel(band=i) for i in range(bands.sizes["band"]))
         ],
     },
