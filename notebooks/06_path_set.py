@@ -104,7 +104,7 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 # - **A wrong twin.** The likelihood is averaged over twins from exact to the tolerance: by default plan and position off by up to a metre, the compass by up to five degrees. Position and compass err once for all
 #   paths of a snapshot, through the exact derivatives of lengths and angles.
 #
-# {doc}`equations` names the modules. The likelihood multiplies, over the observed paths $q$, what clutter and all traced paths $j$ may contribute:
+# The module `locus.score.path_set` has the formulas. The likelihood multiplies, over the observed paths $q$, what clutter and all traced paths $j$ may contribute:
 #
 # $$
 # p(\mathcal{Z} \mid x) \;\propto\; \int \mathrm{d}t\, \prod_j m_j\, \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}(t)}{m_j} \Big],

@@ -1,0 +1,30 @@
+"""Chapter 6 at smoke size: relations that hold for any run."""
+
+from pathlib import Path
+
+import pytest
+from chapter import glued_numbers
+
+
+@pytest.fixture(scope="module")
+def glued(smoke_folder: Path) -> dict[str, float]:
+    return glued_numbers("06", smoke_folder)
+
+
+def test_the_lower_threshold_is_used(glued: dict[str, float]) -> None:
+    assert glued["false_alarm"] > glued["usual_false_alarm"]
+
+
+def test_nothing_untrained_beats_the_limit_by_much(glued: dict[str, float]) -> None:
+    """Six rooms with six snapshots: a likelihood that is right may be ahead by chance, but not by far."""
+    for name in ("grid", "random"):
+        assert glued[f"r_ours_{name}"] < glued[f"r_blind_{name}"] + 10
+        assert glued[f"r_ours_{name}"] > 10
+
+
+def test_extensions_that_were_left_out_do_not_gain_enough(glued: dict[str, float]) -> None:
+    """What ships has to gain 0.1 nats and lose nothing; these numbers come from the benchmarks."""
+    for name in ("soft", "residual"):
+        gains = glued[f"{name}_exact_after"] > glued[f"{name}_exact_before"] - 0.1
+        loses = glued[f"{name}_wrong_after"] > glued[f"{name}_wrong_before"]
+        assert gains or loses
