@@ -68,6 +68,8 @@ walls = rows.isel(condition=np.flatnonzero((rows.kind == "walls") & (rows.label 
 glue("lost_walls", 100 * float(walls.lost.mean()), display=False)
 glue("material", config.room.material, display=False)
 glue("num_layouts", len(np.unique(rows.group)), display=False)
+glue("per_room", wrong_twin.NUM_FITTED, display=False)
+glue("num_fitted", int(rows.p_value.notnull().any("condition").sum()), display=False)
 glue("num_snapshots", rows.sizes["snapshot"], display=False)
 glue("num_candidates", int(rows.attrs["num_candidates"]), display=False)
 turns = (
@@ -267,7 +269,7 @@ for kind, label in (
 #
 # ### Is the error noticed?
 #
-# A snapshot whose paths no candidate of the twin explains tells that something is wrong. Its p-value is uniform while the twin is exact; we count the snapshots below 1 %. That is {glue:text}`noticed_none_exact:.1f` % with an exact twin,
+# A snapshot whose paths no candidate of the twin explains tells that something is wrong. Its p-value is uniform while the twin is exact; of {glue:text}`num_fitted` snapshots, {glue:text}`per_room` per room, we count those below 1 %. That is {glue:text}`noticed_none_exact:.1f` % with an exact twin,
 # {glue:text}`noticed_heading_5:.0f` % with five degrees, {glue:text}`noticed_missing_1:.0f` % with an obstacle missing, {glue:text}`noticed_scale_2:.0f` % with a plan scaled by 2 %, and {glue:text}`noticed_all_1:.0f` % with all off by a metre.
 # What few paths cannot contradict goes unnoticed.
 

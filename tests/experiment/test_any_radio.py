@@ -17,6 +17,7 @@ from locus.book.figures import radio_figures
 from locus.experiment import any_radio
 from locus.experiment.any_radio import FACTORS, METHODS, AnyRadio, setups
 from locus.experiment.case import Case
+from locus.experiment.path_set_fit import fitted
 from locus.score.limits import phase_blind
 from locus.settings.config import Radio
 
@@ -70,7 +71,7 @@ def test_every_setup_is_what_its_settings_give(run: locus.Run) -> None:
             place = np.arange(len(case.truth))
             expected = phase_blind(case.paths, case.snapshots, own.radio).values[place, case.truth]
             np.testing.assert_allclose(stored.sel({"method": "phase_blind"}), expected, rtol=1e-4, atol=1e-4)
-            scorer = locus.PathSet(own.radio)
+            scorer = locus.PathSet(own.radio, constants=fitted(run).constants)
             observed = locus.estimate(case.snapshots, scorer.estimator)
             expected = scorer.log_posterior(case.paths, observed).values[place, case.truth]
             np.testing.assert_allclose(stored.sel({"method": "path_set"}), expected, rtol=1e-4, atol=1e-4)

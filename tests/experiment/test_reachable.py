@@ -18,10 +18,10 @@ from locus.experiment.reachable import NUM_WORLDS, Reachable
 from locus.experiment.wrong_twin import Robustness
 from locus.room.layout import Pose
 from locus.score.path_set import PathSet
-from locus.score.tolerance import Tolerance
+from locus.score.tolerance import Constants, Tolerance
 
 CONFIG = locus.load_config("smoke")
-EXACT = PathSet(tolerance=Tolerance(0, 0, 0, 0))
+EXACT = PathSet(tolerance=Tolerance(0, 0, 0, 0), constants=Constants())
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def run(smoke_folder: Path) -> Iterator[locus.Run]:
 def evaluate(monkeypatch: pytest.MonkeyPatch, *rows: Condition) -> np.ndarray:
     """Log posteriors (condition, snapshot, method) of the first room."""
     monkeypatch.setattr(reachable, "conditions", lambda _: list(rows))
-    return reachable.evaluate_group(CONFIG, 0).log_posterior.values
+    return reachable.evaluate_group(CONFIG, 0, Constants()).log_posterior.values
 
 
 def of_truth(likelihood: np.ndarray) -> np.ndarray:

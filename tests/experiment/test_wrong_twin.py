@@ -18,6 +18,7 @@ from locus.experiment import wrong_twin
 from locus.experiment.case import Case
 from locus.experiment.conditions import Condition, conditions
 from locus.experiment.floors import Floors
+from locus.experiment.path_set_fit import fitted
 from locus.experiment.rows import evaluate_group
 from locus.experiment.weights import Weights
 from locus.experiment.wrong_twin import SLACK, Robustness
@@ -40,7 +41,7 @@ def test_without_an_error_rows_are_those_of_the_evaluation(run: locus.Run) -> No
     assert Robustness(run).fresh()
     rows = Robustness(run).open()
     config = replace(run.config, twin=replace(run.config.twin, evaluation="image"))
-    scorers = {"path_set": locus.PathSet()}
+    scorers = {"path_set": fitted(run)}
     scorers |= {name: locus.load_scorer(run.name, name) for name in ("locus_dt", "gmm_cart")}
     parts = [evaluate_group(config, index, "eval_random", scorers) for index in range(2)]
     plain = xr.concat(parts, "snapshot").sel(evaluation="random")
@@ -65,10 +66,10 @@ def test_methods_without_a_twin_ignore_a_wrong_room(run: locus.Run) -> None:
 
 def test_a_transmitter_that_hardly_moves_is_heard_as_before(run: locus.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Same noise and truth; moved by metres, it is located at the nearest candidate."""
-    scorers = {"locus_dt": locus.load_scorer(run.name)}
+    scorers = {"locus_dt": locus.load_scorer(run.name), "path_set": fitted(run)}
     small = [Condition("none", "exact"), Condition("transmitter", "none", moved=1e-9)]
     monkeypatch.setattr(wrong_twin, "conditions", lambda _: small)
-    exact, moved = wrong_twin.evaluate_group(run.config, 0, scorers, {"locus_dt": 0.01}).log_posterior
+    exact, moved = wrong_twin.evaluate_group(run.config, 0, scorers, dict.fromkeys(scorers, 0.01)).log_posterior
     np.testing.assert_allclose(moved, exact, atol=1e-4)
 
 
@@ -95,8 +96,9 @@ def test_a_floor_bounds_what_an_error_costs(run: locus.Run, monkeypatch: pytest.
         wrong_twin, "conditions", lambda _: [Condition("none", "exact"), Condition("missing", "3", {"missing": 3})]
     )
     share, count = 0.05, run.config.evaluation.num_candidates
-    rows = wrong_twin.evaluate_group(run.config, 0, {"locus_dt": locus.load_scorer(run.name)}, {"locus_dt": share})
-    rows = rows.assign(share=("method", [share])).assign_attrs(num_candidates=count)
+    scorers = {"locus_dt": locus.load_scorer(run.name), "path_set": fitted(run)}
+    rows = wrong_twin.evaluate_group(run.config, 0, scorers, dict.fromkeys(scorers, share))
+    rows = rows.assign(share=("method", [share, share])).assign_attrs(num_candidates=count)
     mixed = wrong_twin.floored(rows)
     expected = (1 - share) * np.exp(rows.log_posterior) + share / count
     np.testing.assert_allclose(np.exp(mixed.log_posterior), expected, rtol=1e-12)
