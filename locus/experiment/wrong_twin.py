@@ -124,6 +124,7 @@ class Robustness(Result):
             "path_set": PathSetFit(self.run).hash(),
             "conditions": [dataclasses.asdict(one) for one in conditions(config)],
             "num_groups": self.num_groups,
+            "num_fitted": NUM_FITTED,
             "recipes": {
                 "errors": errors.RECIPE,
                 "wrong_twin": RECIPE,
