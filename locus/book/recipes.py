@@ -45,13 +45,14 @@ COVERED_BY = {
     "room.materials": "twin.base",
     "score.pairwise": "score.method",
     "score.pairwise_cpu": "score.method",
+    **{f"score.{name}": "score.method" for name in ("posterior", "lite", "lite_convert")},
     "score.sync_offset": "score.limits",
     **{f"score.{name}": "score.path_set" for name in ("path_arrays", "path_set_cpu", "strength", "tolerance")},
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
 """Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""
 
-COMPUTES_NOTHING = ("score.weight_files", "twin.llvm")
+COMPUTES_NOTHING = ("score.lite_file", "score.options", "score.weight_files", "twin.llvm")
 """Modules of the method that need no RECIPE."""
 
 

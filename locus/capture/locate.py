@@ -12,12 +12,11 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from locus.experiment.run import versions
-from locus.experiment.weights import find_weights
+from locus.experiment.weights import load_with_header
 from locus.judge.bootstrap import described
 from locus.judge.credible import smallest_set
 from locus.receiver.estimator import check_samples, estimate
 from locus.room.layout import Layout, Pose, away_from, check_points, draw_position
-from locus.score.weight_files import load_method
 from locus.settings import units
 from locus.settings.checks import check_range
 from locus.settings.config import Config, Radio
@@ -76,8 +75,7 @@ def locate(
         ValueError: an input is out of range, or the weights were trained for another radio.
         FileNotFoundError: the weights do not exist.
     """
-    path = find_weights(weights, method)
-    scorer, header = load_method(path)
+    scorer, header = load_with_header(weights, method)
     config = Config.from_dict(header["config"])
     radio = radio or Radio.carried_by(iq) or config.radio
     _check_radio(radio, config.radio, weights)

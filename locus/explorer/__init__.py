@@ -21,14 +21,14 @@ from shapely import Polygon
 
 from locus import draw
 from locus.experiment.run import Run, open_run
-from locus.experiment.weights import load_scorer
+from locus.experiment.weights import find_weights
 from locus.receiver import fit, fit_cpu
 from locus.receiver.estimator import threshold
 from locus.room.layout import MIN_DISTANCE, SHAPES_PER_OBSTACLE, Layout
 from locus.room.materials import material_names, permittivity
 from locus.score import densities, sync_offset
 from locus.score.method import Method
-from locus.score.weight_files import METHOD_TITLES, METHODS
+from locus.score.weight_files import METHOD_TITLES, METHODS, load_method
 from locus.settings.atomic import write_text
 from locus.settings.checks import plain
 from locus.settings.config import BOLTZMANN, SPEED_OF_LIGHT, Config, Radio
@@ -104,7 +104,8 @@ def assets() -> list[Path]:
 def settings(run: Run) -> dict[str, Any]:
     """Everything that the page needs from a run: settings, constants and weights."""
     common = common_settings(run.config)
-    return {"run": run.name, **common, "methods": {name: describe(load_scorer(run.name, name)) for name in METHODS}}
+    methods = {name: load_method(find_weights(run.name, name))[0] for name in METHODS}
+    return {"run": run.name, **common, "methods": {name: describe(method) for name, method in methods.items()}}
 
 
 def common_settings(config: Config) -> dict[str, Any]:
