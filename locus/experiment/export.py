@@ -36,7 +36,7 @@ class Exported(NamedTuple):
     weight_bytes: int
     """Size of the weights and other constants in it."""
     lost: float
-    """Mean divergence [nat] of its posteriors from those of the weights, over snapshots of ``NUM_ROOMS`` training rooms.
+    """Mean divergence [nat] of its posteriors from those of the weights, over ``NUM_ROOMS`` training rooms.
 
     This is the loss that it adds if the posteriors of the weights are calibrated.
     """
