@@ -10,6 +10,8 @@ import os
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}  # before any import
 
 import argparse
+import ctypes
+import gc
 import json
 import subprocess
 import sys
@@ -53,13 +55,16 @@ def memory(field: str) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
 
 
-def measured(warm: Callable[[], Any], call: Callable[[], Any], rounds: int = 5) -> dict[str, float]:
+def measured(warm: Callable[[], Any], call: Callable[[], Any], rounds: int = 20) -> dict[str, float]:
     """Time of a call [ms], memory that it takes beyond what the process had, and memory of the process [MiB]."""
     warm()
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # gives freed memory back, so that using it again counts
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak
     before = memory("VmRSS")
-    taken = milliseconds(call, rounds)
-    return {"milliseconds": taken, "working_mib": memory("VmHWM") - before, "process_mib": memory("VmHWM")}
+    call()
+    peak = memory("VmHWM")
+    return {"milliseconds": milliseconds(call, rounds), "working_mib": peak - before, "process_mib": peak}
 
 
 def prepared(index: int) -> Any:
@@ -234,7 +239,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         files = export_all(Path(name))
         for one in files.values():
-            print(one)
+            print(one, flush=True)
         scorers = {"torch": locus.load_scorer("paper")}
         scorers |= {kind: locus.load_scorer(str(one.path)) for kind, one in files.items()}
         times = speeds(scorers)
