@@ -182,13 +182,11 @@ class RoundedFeatures:
 
 def rows_of(scorers: dict[str, Any], num_rooms: int) -> xr.Dataset:
     """Log posterior and credible level of every truth, (snapshot, method), on the first rooms of Eval Random."""
-    import locus
-    from locus.experiment.case import Case
     from locus.judge import metrics
 
-    config, found = locus.load_config("paper"), []
+    found = []
     for index in range(num_rooms):
-        case = Case(config, "eval_random", index)  # traced by Sionna, as for the paper's table
+        case = prepared(index)
         columns = [
             metrics.measure(
                 scorer.log_posterior(case.paths, case.observed),
@@ -219,7 +217,7 @@ def judged(rows: xr.Dataset) -> dict[str, Any]:
         one["covered"] = [float(covered[f"covered{end}"][position]) for end in ("", "_low", "_high")]
         difference = metrics.paired(rows, name, "torch", np.random.default_rng(0))
         one["lost"] = [float(difference[f"difference{end}"]) for end in ("", "_low", "_high")]
-        curve = metrics.coverage(rows.level.sel(method=name), rows.group, np.random.default_rng(0))
+        curve = metrics.coverage(rows.level.sel({"method": name}), rows.group, np.random.default_rng(0))
         one["largest_gap"] = float(np.abs(curve.coverage - curve.nominal).max())
         found[name] = one
         print(f"{name}: R {100 * one['ratio'][0]:.2f} %, {one['lost'][0]:.4f} nats, {100 * one['covered'][0]:.1f} %")
