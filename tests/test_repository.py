@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import jupytext
@@ -32,9 +33,12 @@ def test_lock_pins_every_package_exactly_and_nothing_else() -> None:
     lines = (ROOT / "requirements.lock").read_text().splitlines()
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.]+", line) for line in lines)
     pins = dict(line.lower().replace("_", "-").split("==") for line in lines)
-    # TensorFlow is an optional extra, but pinned in the lock as well
-    for name in ("sionna-rt", "mitsuba", "drjit", "numpy", "torch", "tensorflow-cpu", "jupyter-book", "papermill"):
+    for name in ("sionna-rt", "mitsuba", "drjit", "numpy", "torch", "jupyter-book", "papermill"):
         assert name in pins
+    # An optional extra, but pinned in the lock as well
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for name, version in (package.split("==") for package in extras["device"]):
+        assert pins[name] == version
 
 
 def test_conda_environment_takes_its_packages_from_the_lock() -> None:
@@ -42,7 +46,7 @@ def test_conda_environment_takes_its_packages_from_the_lock() -> None:
     conda = [item for item in environment["dependencies"] if isinstance(item, str)]
     pip = next(item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
     assert {"python=3.11", "pip", "libllvm19"} <= set(conda)
-    assert pip == ["-e .[book,dev,tensorflow] -c requirements.lock"]
+    assert pip == ["-e .[book,dev,device] -c requirements.lock"]
     assert (ROOT / "requirements.lock").is_file()
 
 

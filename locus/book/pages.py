@@ -14,7 +14,7 @@ import yaml
 from matplotlib.figure import Figure
 
 import locus
-from locus.book import architecture, reading_page, scaling
+from locus.book import architecture, device, reading_page, scaling
 from locus.book.api import Module
 from locus.book.chapters import Chapter, chapters, glued
 from locus.book.paper import printed
@@ -40,6 +40,7 @@ def write_pages(run: Run) -> None:
         "reading_the_paper.md": readings(),
         "architecture.md": architecture_page(),
         "api.md": api(),
+        "on_a_device.md": device.numbers(),
         "scaling_out.md": scaling.numbers(),
         "status.md": status(run),
     }

@@ -77,6 +77,7 @@ COVERED_BY = {
     "room.materials": "twin.base",
     "score.pairwise": "score.method",
     "score.pairwise_cpu": "score.method",
+    **{f"score.{name}": "score.method" for name in ("posterior", "lite", "lite_convert")},
     "score.sync_offset": "score.limits",
     **{f"score.{name}": "score.path_set" for name in ("path_arrays", "path_set_cpu", "strength", "tolerance")},
     **{f"score.{name}": "score.path_set" for name in ("common_errors", "simulate", "twin_fit")},
@@ -84,7 +85,7 @@ COVERED_BY = {
 }
 """Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""
 
-COMPUTES_NOTHING = ("score.path_set_file", "score.weight_files", "twin.llvm")
+COMPUTES_NOTHING = ("score.lite_file", "score.options", "score.path_set_file", "score.weight_files", "twin.llvm")
 """Modules of the method that need no RECIPE."""
 
 

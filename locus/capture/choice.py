@@ -6,12 +6,13 @@ import warnings
 from typing import Any, NamedTuple
 
 from locus.capture.candidates import extent
-from locus.experiment.weights import find_weights
+from locus.experiment.weights import load_with_header
 from locus.room.layout import Layout
+from locus.score.lite import LiteScorer
 from locus.score.method import Method
 from locus.score.path_set import PathSet
 from locus.score.tolerance import Tolerance
-from locus.score.weight_files import METHODS, load_method
+from locus.score.weight_files import METHODS
 from locus.settings.config import Config, EstimatorOptions, Radio, TwinOptions
 
 DEFAULT_WEIGHTS = "paper"
@@ -25,7 +26,7 @@ class Choice(NamedTuple):
     """Either a likelihood of path sets or a network, and what belongs to it."""
 
     path_set: PathSet | None
-    network: Method | None
+    network: Method | LiteScorer | None
     radio: Radio
     estimator: EstimatorOptions
     twin: TwinOptions
@@ -67,7 +68,7 @@ def warn_of_size(layout: Layout, size: float) -> None:
 
 
 def _choose_network(method: str, weights: str, radio: Radio | None) -> Choice:
-    scorer, header = load_method(find_weights(weights, method))
+    scorer, header = load_with_header(weights, method)
     config = Config.from_dict(header["config"])
     radio = radio or config.radio
     _check_radio(radio, config.radio, weights)

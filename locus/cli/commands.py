@@ -231,6 +231,14 @@ def locate(options: argparse.Namespace) -> int:
     return 0
 
 
+def export(options: argparse.Namespace) -> int:
+    """Write a network as a LiteRT file."""
+    from locus.experiment import export
+
+    print(export.export(options.file, options.run, options.method, options.quantise))
+    return 0
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "doctor": doctor,
     "reproduce": reproduce,
@@ -244,6 +252,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "train": train,
     "evaluate": evaluate,
     "locate": locate,
+    "export": export,
     "book": book,
 }
 """By name on the command line."""

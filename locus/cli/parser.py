@@ -94,6 +94,8 @@ def make_parser() -> argparse.ArgumentParser:
 
     _add_locate(commands.add_parser("locate", help="locate a transmitter in your own room from your own capture"))
 
+    _add_export(commands.add_parser("export", help="write a network as a LiteRT file for a small device"))
+
     book = commands.add_parser("book", help="build the book from a run's executed chapters")
     book.add_argument("--run", default="quick", help="run whose results the book shows (default: %(default)s)")
     book.add_argument("--out", metavar="FOLDER", help="folder in which to create _build (default: the repository)")
@@ -145,6 +147,25 @@ def _add_workers(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Convert a trained pairwise network to LiteRT (TensorFlow Lite). `locus locate --run FILE` runs the result "
+        "without TensorFlow. Needs the extra `device`: `make device` installs it into .venv-device. An existing file "
+        "is overwritten."
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="file to write, .tflite")
+    parser.add_argument(
+        "--run", default="paper", help="run or .safetensors file with the weights (default: %(default)s)"
+    )
+    parser.add_argument("--method", default="locus_dt", help="trained method of that run (default: %(default)s)")
+    parser.add_argument(
+        "--quantise",
+        default="float32",
+        metavar="TYPE",
+        help="float32, float16, int8, or int16: int8 weights with 16 bits between the layers (default: %(default)s)",
+    )
+
+
 def _add_locate(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Compute the posterior of the transmitter's position from a room, a receiver pose and an IQ capture. Lengths "
@@ -180,7 +201,8 @@ def _add_locate(parser: argparse.ArgumentParser) -> None:
         "position=20cm,material=1dB (default: 1 m, 1 m, 5deg, 2dB; smaller errors are considered, too)",
     )
     parser.add_argument(
-        "--run", help="run or .safetensors file with the weights of a network (default: paper; with it, locus_dt)"
+        "--run",
+        help="run, .safetensors or .tflite file with the weights of a network (default: paper; with it, locus_dt)",
     )
     parser.add_argument(
         "--twin",

@@ -15,6 +15,7 @@ from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.libraries import Library, Observations, WrongLibrary
 from locus.experiment.run import Run, open_run, versions
 from locus.score import densities, features, method, train, weight_files
+from locus.score.lite import LiteScorer, load_lite
 from locus.score.method import Method, MethodOptions
 from locus.score.weight_files import check_method, load_method
 from locus.settings.checks import check_range, plain
@@ -203,23 +204,32 @@ def _states(seed: tuple[int, ...]) -> list[int]:
     return [int(state) for state in np.random.SeedSequence(seed).generate_state(1)]
 
 
-def load_scorer(name: str, method: str = "locus_dt") -> Method:
+def load_scorer(name: str, method: str = "locus_dt") -> Method | LiteScorer:
     """Load a trained method from a run or a file.
 
     Args:
-        name: name of a run, like ``"quick"``, or a path that ends in ``.safetensors``.
+        name: name of a run, like ``"quick"``, or a path that ends in ``.safetensors``, or in ``.tflite`` if `locus
+            export` made it.
         method: method of the run, optionally with the encoding of a baseline, like ``"gmm_cart.plain"``.
 
     Raises:
         FileNotFoundError: there are no such weights; the message names the command that trains them.
     """
-    return load_method(find_weights(name, method))[0]
+    return load_with_header(name, method)[0]
+
+
+def load_with_header(name: str, method: str = "locus_dt") -> tuple[Method | LiteScorer, dict[str, Any]]:
+    """What :func:`load_scorer` loads, and the header of its file. For a ``.tflite`` file, torch loads no network."""
+    path = find_weights(name, method)
+    return load_lite(path) if path.suffix == ".tflite" else load_method(path)
 
 
 def find_weights(name: str, method: str = "locus_dt") -> Path:
     """File that :func:`load_scorer` loads; an installed copy of locus includes the weights of the paper's run."""
-    if name.endswith(".safetensors"):
-        path, remedy = Path(name), "`locus train` makes one in the folder of a run"
+    if name.endswith((".safetensors", ".tflite")):
+        path = Path(name)
+        maker = "export" if path.suffix == ".tflite" else "train"
+        remedy = f"`locus {maker}` makes one" + (" in the folder of a run" if maker == "train" else "")
     else:
         check_method(method.partition(".")[0])
         installed = Path(__file__).parents[1] / "paper_models" / f"{method}.safetensors"

@@ -21,7 +21,7 @@ from shapely import Polygon
 
 from locus import draw
 from locus.experiment.run import Run, open_run
-from locus.experiment.weights import load_scorer
+from locus.experiment.weights import find_weights
 from locus.receiver import fit, fit_cpu
 from locus.receiver.estimator import threshold
 from locus.room.layout import MIN_DISTANCE, SHAPES_PER_OBSTACLE, Layout
@@ -30,7 +30,7 @@ from locus.score import densities, path_arrays, path_set_cpu, strength, sync_off
 from locus.score.method import Method
 from locus.score.path_set import PathSet
 from locus.score.tolerance import components
-from locus.score.weight_files import METHOD_TITLES, METHODS
+from locus.score.weight_files import METHOD_TITLES, METHODS, load_method
 from locus.settings.atomic import write_text
 from locus.settings.checks import plain
 from locus.settings.config import BOLTZMANN, SPEED_OF_LIGHT, Config, EstimatorOptions, Radio
@@ -132,7 +132,8 @@ def assets() -> list[Path]:
 def settings(run: Run) -> dict[str, Any]:
     """Everything that the page needs from a run: settings, constants and weights."""
     common = common_settings(run.config)
-    return {"run": run.name, **common, "methods": {name: describe(load_scorer(run.name, name)) for name in METHODS}}
+    methods = {name: load_method(find_weights(run.name, name))[0] for name in METHODS}
+    return {"run": run.name, **common, "methods": {name: describe(method) for name, method in methods.items()}}
 
 
 def common_settings(config: Config) -> dict[str, Any]:

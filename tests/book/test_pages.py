@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import locus
-from locus.book import pages, reading_page, scaling
+from locus.book import device, pages, reading_page, scaling
 from locus.book.api import Module
 from locus.experiment.run import repository
+from locus.score.pairwise import PairNetwork
 from locus.settings import units
 
 
@@ -149,3 +150,39 @@ def test_sizes_areas_and_counts_in_words() -> None:
     assert [units.size(n) for n in (5e3, 2.94e8, 3.7e10, 2e12)] == ["5.0 kB", "294 MB", "37 GB", "2.0 TB"]
     assert [units.area(n) for n in (0.41, 9.2, 4213.7)] == ["0.41", "9.2", "4,214"]
     assert [units.count(n) for n in (140_000, 1e6, 8_392_000)] == ["140,000", "1 million", "8.4 million"]
+
+
+def test_a_devices_arithmetic_counts_the_networks_own_weights() -> None:
+    found, network = device.score_arithmetic(18), PairNetwork()
+    biases = (network.bias, network.hidden.bias, network.last.bias)
+    assert found["biases"] == sum(one.numel() for one in biases)
+    assert found["weights"] + found["biases"] == sum(one.numel() for one in network.parameters())
+    assert found["candidate"] == network.twin.numel()
+    assert found["pair"] == network.hidden.weight.numel() + network.last.weight.numel()
+    assert found["snapshot_operations"] == network.observation.numel() + 1000 * found["pair"]
+
+
+def test_an_estimates_arithmetic_grows_with_what_it_depends_on() -> None:
+    paper = locus.load_config("paper")
+    base = device.estimate_arithmetic(paper)
+    one = device.estimate_arithmetic(
+        locus.load_config("paper", {"estimator.num_paths": 1, "estimator.num_iterations": 1})
+    )
+    # 8 transforms of 256 points, 8 x 256 x 32 products; 128 x 16 and 4 x 136 products, a 4 x 4 matrix
+    assert one["search_operations"] == 4 * (8 * 128 * 8 + 256 * 8 * 32)
+    assert one["fit_operations"] == 4 * (128 * 16 + 4 * 136) + 10
+    assert base["search_operations"] == 6 * one["search_operations"]
+    assert base["operations"] == base["search_operations"] + base["fit_operations"]
+
+
+def test_on_a_device_follows_the_measurements() -> None:
+    numbers = device.numbers()
+    methods, files = numbers["measured"]["methods"], numbers["measured"]["files"]
+    assert abs(methods["float32"]["lost"][0]) < 1e-5
+    assert methods["int16"]["lost"][0] < 0.05  # what is asked of a file in integers
+    assert max(files[kind]["weight_bytes"] for kind in ("int8", "int16")) < 8000
+    text = pages.render("on_a_device.md", numbers)
+    for kind, title in device.TITLES.items():
+        lost, low, high = methods[kind]["lost"]
+        assert f"| {title} | {files[kind]['bytes'] / 1000:.1f} kB |" in text
+        assert f"{lost:.4f} [{low:.4f}, {high:.4f}]" in text
