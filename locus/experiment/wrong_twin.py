@@ -186,7 +186,7 @@ def behind(rows: xr.Dataset, method: str, others: Sequence[str]) -> xr.Dataset:
     """Paired difference of the losses of a method and the best of some others in each condition, with intervals.
 
     ``best`` (condition) names it: the one with the smallest mean loss. ``worse`` says whether the whole interval of the
-    difference lies above :data:`SLACK`.
+    difference lies above ``SLACK``.
     """
 
     def of(one: xr.Dataset) -> xr.Dataset:

@@ -53,7 +53,7 @@ class PathSet:
     Args:
         radio: waveform and antennas; by default the radio that the paths were traced with, else the paper's.
         estimator: options with which the paths were estimated; by default those stored with the observed paths, else
-            the attribute :attr:`estimator`. A high ``false_alarm`` helps: false paths do no harm here, and weak ones
+            the attribute ``estimator``. A high ``false_alarm`` helps: false paths do no harm here, and weak ones
             tell where the transmitter is.
         tolerance: how far the twin may be off; by default anything from exact to about 1 m and 5 degrees.
         constants: what theory leaves open; by default fitted to the paper's training rooms.
