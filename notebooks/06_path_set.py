@@ -169,10 +169,11 @@ pd.DataFrame(
             SCORER_TITLES[method]: f"{100 * one.ratio:.1f} [{100 * one.ratio_low:.1f}, {100 * one.ratio_high:.1f}]"
             for method in shown
             for one in [table.sel({"evaluation": name, "method": method})]
+            if np.isfinite(one.ratio)
         }
         for name in table.evaluation.values
     }
-)
+).fillna("")
 
 # %% tags=["remove-cell"]
 for name in ("grid", "random", "grid_offlist"):
@@ -186,7 +187,7 @@ for name in ("grid", "random", "grid_offlist"):
         glue(f"r_{short}_{name}", 100 * float(table.ratio.sel({"evaluation": name, "method": method})), display=False)
 
 # %% [markdown]
-# *R with 95 % intervals: the share of the distance from a uniform guess to certainty, in nats.*
+# *R with 95 % intervals: the share of the distance from a uniform guess to certainty, in nats. Off the list the ideal receivers, for which every transmitter stands on a candidate, are lost.*
 #
 # On Eval Random the path set reaches {glue:text}`r_ours_random:.1f` %, LOCUS-DT {glue:text}`r_network_random:.1f` %, and a receiver that knows everything but the phases of the paths
 # {glue:text}`r_blind_random:.1f` %. Two rows are what a practitioner might use instead, with the same twin: the **nearest fingerprint**, by the distance between path lists, with one fitted temperature
