@@ -24,6 +24,10 @@ POSE = locus.Pose(70.123, 30.321, 2.8)
 BOOK = r"the module '\w+' to be installed, got none; in a clone .*, `make setup` or `pip install -e '\.\[book\]'` .*"
 CLONE = r"locus inside its repository, got an installed copy; clone it and `make setup`"
 DATA = rf"{CLONE}, or set LOCUS_DATA to a folder for runs"
+DEVICE = (
+    r"TensorFlow and LiteRT to be installed for an export, got none; in a clone of the repository, `make device` "
+    r"installs them into \.venv-device"
+)
 WORKS = (
     f"locate {ROOM} --pose={POSE.x},{POSE.y},{POSE.heading} --iq capture.npy --out map.nc --twin image",
     "doctor",
@@ -40,6 +44,7 @@ LACKS = {
     "sweep --over seed=0,1": DATA,
     "sensitivity": DATA,
     "solver": DATA,
+    "export locus_dt.tflite": DEVICE,
 }
 """Error messages of commands that need more than is installed."""
 
