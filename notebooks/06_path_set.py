@@ -268,3 +268,18 @@ glue("worst_rise", float(rising.difference.max()), display=False)
 # ```
 #
 # `locus locate` uses it by default. Who knows the plan to ten centimetres and the compass to a degree says so: `--tolerance plan=0.1,heading=1deg`, or `locus.Tolerance(plan=0.1, heading=0.017)`.
+
+# %% tags=["interactive"]
+# Another room and snapshot: the truth beside the most probable candidate.
+from ipywidgets import interact
+
+
+def explore(room: int = 0, snapshot: int = 0):
+    case = Case(config, "eval_random", room)
+    seen = case.seen_by(path_set).isel(snapshot=snapshot)
+    best = int(path_set.log_posterior(case.paths, seen).argmax())
+    titles = {"true candidate": int(case.truth[snapshot]), "most probable candidate": best}
+    return pairs_figure(case.paths, seen, titles, config.radio)
+
+
+interact(explore, room=(0, 20), snapshot=(0, 5))

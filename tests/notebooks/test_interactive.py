@@ -12,7 +12,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.collections import QuadMesh
+from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.figure import Figure
 from smoke import make, smoke_run
 
@@ -59,6 +59,11 @@ def data_of(figure: Figure) -> list[np.ndarray]:
             np.ma.filled(mesh.get_array().astype(float), np.nan).ravel()
             for mesh in axes.collections
             if isinstance(mesh, QuadMesh)
+        ]
+        found += [
+            np.asarray(points.get_offsets(), dtype=float).ravel()
+            for points in axes.collections
+            if isinstance(points, PathCollection)
         ]
     return found
 
