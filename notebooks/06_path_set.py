@@ -277,7 +277,7 @@ from ipywidgets import interact
 def explore(room: int = 0, snapshot: int = 0):
     case = Case(config, "eval_random", room)
     seen = case.seen_by(path_set).isel(snapshot=snapshot)
-    best = int(path_set.log_posterior(case.paths, seen).argmax())
+    best = int(path_set.log_posterior(case.paths, seen).values.argmax())
     titles = {"true candidate": int(case.truth[snapshot]), "most probable candidate": best}
     return pairs_figure(case.paths, seen, titles, config.radio)
 
