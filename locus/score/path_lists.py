@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from locus.receiver.estimator import threshold
-from locus.score.method import normalise
+from locus.score.posterior import exponentiated, normalise
 from locus.settings.config import EstimatorOptions, Radio
 from locus.twin.base import ATTRIBUTES
 
@@ -93,8 +93,7 @@ class PathListScorer(ABC):
         Returns:
             DataArray (candidate) or (snapshot, candidate) that sums to 1 over the candidates, coordinates x and y.
         """
-        logarithm = self.log_posterior(paths, observed, prior)
-        return logarithm.copy(data=np.exp(logarithm.values)).assign_attrs(long_name="posterior probability")
+        return exponentiated(self.log_posterior(paths, observed, prior))
 
     def _scores(self, paths: xr.Dataset, observed: xr.Dataset) -> Floats:
         observed = observed if "snapshot" in observed.dims else observed.expand_dims("snapshot")

@@ -31,10 +31,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from locus.score.method import normalise
 from locus.score.path_arrays import arrange_observed, arrange_traced, find_widths
+from locus.score.path_lists import check_paths
 from locus.score.path_set_cpu import log_likelihoods
 from locus.score.path_set_file import load_constants
+from locus.score.posterior import exponentiated, normalise
 from locus.score.strength import detection_table
 from locus.score.tolerance import Components, Constants, Tolerance, components
 from locus.settings.checks import check_range
@@ -131,8 +132,8 @@ class PathSet:
         """Log density (snapshot, candidate) of the observed path sets, times the weights of the mixture."""
         check_range("spacing", spacing, 0.0)
         observed = observed if "snapshot" in observed.dims else observed.expand_dims("snapshot")
-        _check(paths, "paths", "candidate")
-        _check(observed, "observed", "snapshot")
+        check_paths(paths, "paths", "candidate")
+        check_paths(observed, "observed", "snapshot")
         radio = self.radio or Radio.carried_by(paths) or Radio()
         _check_narrowband(radio)
         estimator = self._given or EstimatorOptions.carried_by(observed) or self.estimator
@@ -168,17 +169,7 @@ class PathSet:
             DataArray (candidate) or (snapshot, candidate) that sums to 1 over the candidates, coordinates x and y.
         """
         logarithm = self.log_posterior(paths, observed, prior, spacing=spacing)
-        return logarithm.copy(data=np.exp(logarithm.values)).assign_attrs(long_name="posterior probability")
-
-
-def _check(data: xr.Dataset, name: str, dim: str) -> None:
-    valid = data.valid.values.astype(bool) if "valid" in data else np.empty(0, dtype=bool)
-    for part in ("valid", "aoa", "delay", "snr_db"):
-        if part not in data or data[part].dims != (dim, "path"):
-            found = data[part].dims if part in data else "none"
-            raise ValueError(f"Expected '{name}' with {part} ({dim}, path), got {found}")
-        if not np.isfinite(data[part].values[valid]).all():
-            raise ValueError(f"Expected finite {part} of valid '{name}', got NaN or infinity")
+        return exponentiated(logarithm)
 
 
 def _check_narrowband(radio: Radio) -> None:
