@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from shapely import Polygon, affinity
 
 from locus.room.layout import MIN_DISTANCE, Layout, Pose
+from locus.room.obstacles import draw_obstacles
 from locus.settings.checks import check_range
+from locus.settings.config import Room
 
 RECIPE = 1
 
@@ -69,6 +71,39 @@ def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generat
     raise ValueError(
         f"Expected errors that leave a valid room with the receiver in free space, got {dict(errors)}; reduce them"
     )
+
+
+def possible(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generator, room: Room) -> tuple[Layout, Pose]:
+    """A room and pose, drawn at random, for which a twin with ``errors`` may have this layout and pose.
+
+    The opposite of :func:`believed`: geometric errors are drawn anew, since they are as likely in either direction;
+    missing obstacles are added, drawn like those of a random ``room``; a wrong material is replaced by one that is
+    drawn from ``materials``.
+
+    Args:
+        layout: the room that the twin assumes.
+        pose: the pose that the twin assumes.
+        errors: sizes of errors as in :func:`believed`, but with ``materials``, a sequence of names, for ``material``.
+        rng: draws everything.
+        room: settings of the obstacles to add.
+
+    Raises:
+        ValueError: a kind of error is unknown, or no valid room is found.
+    """
+    moved = {kind: size for kind, size in errors.items() if kind not in ("missing", "materials")}
+    missing, materials = int(errors.get("missing", 0)), errors.get("materials")
+    for _ in range(_MAX_DRAWS):
+        world, there = believed(layout, pose, moved, rng)
+        count = len(world.obstacles) + missing
+        obstacles, _ = draw_obstacles(rng, room, missing, world.obstacles)
+        names = (*world.materials, *(world.materials[0],) * missing)
+        if materials is not None:
+            names = (str(rng.choice(list(materials))),) * len(names)
+        if len(obstacles) == count:
+            world = Layout(world.room, obstacles, names, world.clearance)
+            if world.is_free([[there.x, there.y]], MIN_DISTANCE).all():
+                return world, there
+    raise ValueError(f"Expected errors that some room explains, got {dict(errors)}; reduce them")
 
 
 def everything(size: float) -> dict[str, float]:

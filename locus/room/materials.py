@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from locus.settings.untrusted import short
+
 VACUUM_PERMITTIVITY = 8.8541878128e-12
 
 # Table 3 of ITU-R P.2040, up to 100 GHz: lowest and highest frequency [GHz], then a, b, c and d of
@@ -38,7 +40,7 @@ def material_names() -> list[str]:
 def check_material(name: str) -> None:
     """Raise a ValueError unless the material is known."""
     if not isinstance(name, str) or name not in _TABLE:
-        raise ValueError(f"Expected 'material' in {material_names()}, got {name!r}")
+        raise ValueError(f"Expected 'material' in {material_names()}, got {short(name)}")
 
 
 def defined(name: str, frequency: float) -> bool:

@@ -6,7 +6,6 @@ Lengths in metres, angles in radians, frequencies in hertz, powers in dBm or dB.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from locus.settings.checks import check_range, from_mapping, plain
+from locus.settings.checks import check_fields, check_range, from_mapping, plain
 from locus.settings.recording import unrecorded
+from locus.settings.untrusted import parse_json, short
 
 BOLTZMANN = 1.380649e-23
 SPEED_OF_LIGHT = 299_792_458.0
 BACKENDS = ("sionna", "image")
+MAX_COUNT = 10**7
+"""Maximum of everything that is counted: rooms, candidates, snapshots, epochs."""
+MAX_PATHS = 64
+"""Maximum number of estimated paths, and of paths that a network sees."""
 
 _PAPER_SIZE = 100.0  # side of the paper's room [m]
 
@@ -27,6 +31,17 @@ _PAPER_SIZE = 100.0  # side of the paper's room [m]
 def _scales(*lengths: float) -> Any:
     """Default lengths [m] for the paper's 100 m room; scaled with ``room.size`` unless set."""
     return field(default=None, metadata={"lengths": lengths})
+
+
+def _carried(kind: Any, data: Any, name: str) -> Any:
+    """Settings in the attributes of a Dataset, as JSON; None if there are none."""
+    text = getattr(data, "attrs", {}).get(name)
+    if not text:
+        return None
+    try:
+        return from_mapping(kind, parse_json(str(text)), f"{name}.")
+    except ValueError as error:
+        raise ValueError(f"Expected settings in the attribute {name!r} of a Dataset: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -61,13 +76,14 @@ class Room:
     """Material of all walls, an ITU-R P.2040 name."""
 
     def __post_init__(self) -> None:
+        check_fields(self, "room.")
         check_range("room.size", self.size, 10.0, 1000.0)
         self._scale()
-        check_range("room.num_obstacles", self.num_obstacles, 0)
+        check_range("room.num_obstacles", self.num_obstacles, 0, 100)
         check_range("room.obstacle_gap", self.obstacle_gap, 0.0)
         check_range("room.wall_gap", self.wall_gap, 0.0)
         check_range("room.clearance", self.clearance, 0.0)
-        check_range("room.grid_points", self.grid_points, 2)
+        check_range("room.grid_points", self.grid_points, 2, 1000)
         check_range("room.min_feasible", self.min_feasible, 0)
         for name in ("rectangle_side", "bent_side", "arm_thickness"):
             low, high = getattr(self, name)
@@ -128,20 +144,21 @@ class Radio:
     """Timing uncertainty [s]: the snapshot starts at a time drawn uniformly from this window."""
 
     def __post_init__(self) -> None:
-        check_range("radio.carrier", self.carrier, 0.0, open_low=True)
-        check_range("radio.bandwidth", self.bandwidth, 0.0, open_low=True)
+        check_fields(self, "radio.")
+        check_range("radio.carrier", self.carrier, 0.0, 1e13, open_low=True)
+        check_range("radio.bandwidth", self.bandwidth, 1.0, 1e13)
         check_range("radio.tx_power_dbm", self.tx_power_dbm, -500.0, 500.0)
         check_range("radio.noise_figure_db", self.noise_figure_db, -500.0, 500.0)
-        check_range("radio.temperature", self.temperature, 0.0, open_low=True)
-        check_range("radio.num_antennas", self.num_antennas, 1)
-        check_range("radio.num_subcarriers", self.num_subcarriers, 2)
-        check_range("radio.sync_window", self.sync_window, 0.0)
+        check_range("radio.temperature", self.temperature, 1e-6, 1e9)
+        check_range("radio.num_antennas", self.num_antennas, 1, 4096)
+        check_range("radio.num_subcarriers", self.num_subcarriers, 2, 65_536)
+        check_range("radio.sync_window", self.sync_window, 0.0, 1.0)
 
     @classmethod
     def carried_by(cls, data: Any) -> Radio | None:
         """Radio stored in the attributes of a Dataset; None if there is none, or if ``data`` is not a Dataset."""
-        text = getattr(data, "attrs", {}).get("radio")
-        return cls(**json.loads(text)) if text else None
+        found: Radio | None = _carried(cls, data, "radio")
+        return found
 
     @property
     def wavelength(self) -> float:
@@ -194,14 +211,15 @@ class TwinOptions:
     """Size of Sionna's table of wall sequences already found; limits the number of candidates solved per call."""
 
     def __post_init__(self) -> None:
-        check_range("twin.max_depth", self.max_depth, 0)
-        check_range("twin.max_paths", self.max_paths, 1)
-        check_range("twin.wall_thickness", self.wall_thickness, 0.0, open_low=True)
+        check_fields(self, "twin.")
+        check_range("twin.max_depth", self.max_depth, 0, 10)
+        check_range("twin.max_paths", self.max_paths, 1, 1000)
+        check_range("twin.wall_thickness", self.wall_thickness, 0.0, 100.0, open_low=True)
         for name in ("train", "evaluation"):
             if getattr(self, name) not in BACKENDS:
-                raise ValueError(f"Expected 'twin.{name}' in {list(BACKENDS)}, got {getattr(self, name)!r}")
-        check_range("twin.num_rays", self.num_rays, 2)
-        check_range("twin.table_size", self.table_size, 1)
+                raise ValueError(f"Expected 'twin.{name}' in {list(BACKENDS)}, got {short(getattr(self, name))}")
+        check_range("twin.num_rays", self.num_rays, 2, 2**31)
+        check_range("twin.table_size", self.table_size, 1, 2**31)
 
 
 @dataclass(frozen=True)
@@ -220,17 +238,18 @@ class EstimatorOptions:
     """Matched-filter grid points per resolution cell, in delay."""
 
     def __post_init__(self) -> None:
-        check_range("estimator.num_paths", self.num_paths, 1)
+        check_fields(self, "estimator.")
+        check_range("estimator.num_paths", self.num_paths, 1, MAX_PATHS)
         check_range("estimator.false_alarm", self.false_alarm, 0.0, 0.999, open_low=True)
-        check_range("estimator.num_iterations", self.num_iterations, 1)
-        check_range("estimator.angle_padding", self.angle_padding, 1)
-        check_range("estimator.delay_padding", self.delay_padding, 1)
+        check_range("estimator.num_iterations", self.num_iterations, 1, 10_000)
+        check_range("estimator.angle_padding", self.angle_padding, 1, 64)
+        check_range("estimator.delay_padding", self.delay_padding, 1, 64)
 
     @classmethod
     def carried_by(cls, data: Any) -> EstimatorOptions | None:
         """Options stored in the attributes of a Dataset of estimated paths; None if there are none."""
-        text = getattr(data, "attrs", {}).get("estimator")
-        return cls(**json.loads(text)) if text else None
+        found: EstimatorOptions | None = _carried(cls, data, "estimator")
+        return found
 
 
 @dataclass(frozen=True)
@@ -251,8 +270,9 @@ class TwinCheck:
     """Number of random candidates per room."""
 
     def __post_init__(self) -> None:
-        check_range("twin_check.num_layouts", self.num_layouts, 1)
-        check_range("twin_check.num_candidates", self.num_candidates, 1)
+        check_fields(self, "twin_check.")
+        check_range("twin_check.num_layouts", self.num_layouts, 1, MAX_COUNT)
+        check_range("twin_check.num_candidates", self.num_candidates, 1, MAX_COUNT)
 
 
 @dataclass(frozen=True)
@@ -263,7 +283,8 @@ class EstimatorCheck:
     """Number of rooms, each with all of its snapshots."""
 
     def __post_init__(self) -> None:
-        check_range("estimator_check.num_layouts", self.num_layouts, 1)
+        check_fields(self, "estimator_check.")
+        check_range("estimator_check.num_layouts", self.num_layouts, 1, MAX_COUNT)
 
 
 @dataclass(frozen=True)
@@ -276,9 +297,11 @@ class FeatureOptions:
     """Order of the paths: ``strength``, as in the paper, or ``angle``, from right to left."""
 
     def __post_init__(self) -> None:
+        check_fields(self, "features.")
         if self.order not in ("strength", "angle"):
-            raise ValueError(f"Expected 'features.order' in ['strength', 'angle'], got {self.order!r}")
-        check_range("features.snr_range[1]", self.snr_range[1], self.snr_range[0], open_low=True)
+            raise ValueError(f"Expected 'features.order' in ['strength', 'angle'], got {short(self.order)}")
+        check_range("features.snr_range[0]", self.snr_range[0], -1000.0, 1000.0)
+        check_range("features.snr_range[1]", self.snr_range[1], self.snr_range[0], 1000.0, open_low=True)
 
 
 @dataclass(frozen=True)
@@ -315,12 +338,13 @@ class Training:
     """The same for each baseline; further trainings are in the encoding with the lower validation loss."""
 
     def __post_init__(self) -> None:
-        check_range("training.num_layouts", self.num_layouts, 2)
+        check_fields(self, "training.")
+        check_range("training.num_layouts", self.num_layouts, 2, MAX_COUNT)
         for name in ("num_test_layouts", "num_snapshots", "num_negatives", "batch", "num_epochs", "patience"):
-            check_range(f"training.{name}", getattr(self, name), 1)
+            check_range(f"training.{name}", getattr(self, name), 1, MAX_COUNT)
         for name in ("num_seeds", "num_baseline_seeds"):
-            check_range(f"training.{name}", getattr(self, name), 1)
-        check_range("training.num_candidates", self.num_candidates, 2)
+            check_range(f"training.{name}", getattr(self, name), 1, 1000)
+        check_range("training.num_candidates", self.num_candidates, 2, MAX_COUNT)
         for name in ("learning_rate", "baseline_learning_rate"):
             check_range(f"training.{name}", getattr(self, name), 0.0, open_low=True)
         check_range("training.weight_decay", self.weight_decay, 0.0)
@@ -348,11 +372,12 @@ class Evaluation:
     """Layouts evaluated and saved together: the most that a killed run loses."""
 
     def __post_init__(self) -> None:
-        check_range("evaluation.block", self.block, 1)
-        check_range("evaluation.num_layouts", self.num_layouts, 1)
-        check_range("evaluation.num_candidates", self.num_candidates, 1)
-        check_range("evaluation.num_grid_candidates", self.num_grid_candidates, 1)
-        check_range("evaluation.num_snapshots", self.num_snapshots, 1)
+        check_fields(self, "evaluation.")
+        check_range("evaluation.block", self.block, 1, MAX_COUNT)
+        check_range("evaluation.num_layouts", self.num_layouts, 1, MAX_COUNT)
+        check_range("evaluation.num_candidates", self.num_candidates, 1, MAX_COUNT)
+        check_range("evaluation.num_grid_candidates", self.num_grid_candidates, 1, MAX_COUNT)
+        check_range("evaluation.num_snapshots", self.num_snapshots, 1, MAX_COUNT)
 
 
 @dataclass(frozen=True)
@@ -369,6 +394,7 @@ class Mismatch:
     """Error of the receiver heading [rad]."""
 
     def __post_init__(self) -> None:
+        check_fields(self, "mismatch.")
         for name in ("obstacles", "walls", "position"):
             check_range(f"mismatch.{name}", getattr(self, name), 0.0, 2.0)
         check_range("mismatch.heading", self.heading, 0.0, math.pi)
@@ -382,7 +408,8 @@ class Storage:
     """Groups computed, stored and verified together: the most that a killed run loses."""
 
     def __post_init__(self) -> None:
-        check_range("storage.block", self.block, 1)
+        check_fields(self, "storage.")
+        check_range("storage.block", self.block, 1, MAX_COUNT)
 
 
 @dataclass(frozen=True)
@@ -406,7 +433,8 @@ class Config:
 
     @unrecorded()
     def __post_init__(self) -> None:
-        check_range("seed", self.seed, 0)
+        check_fields(self, "")
+        check_range("seed", self.seed, 0, 2**128)
         kept, feasible = self.evaluation.num_grid_candidates, self.room.min_feasible
         if kept > feasible:
             raise ValueError(

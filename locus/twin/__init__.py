@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from locus.settings.config import Radio, TwinOptions
+from locus.settings.untrusted import short
 from locus.twin.base import Twin
 
 __all__ = ["Twin", "make_twin"]
@@ -32,4 +33,4 @@ def make_twin(backend: str, radio: Radio | None = None, options: TwinOptions | N
         from locus.twin.sionna import SionnaTwin
 
         return SionnaTwin(radio, options)
-    raise ValueError(f"Expected 'backend' in ['sionna', 'image'], got {backend!r}")
+    raise ValueError(f"Expected 'backend' in ['sionna', 'image'], got {short(backend)}")

@@ -107,7 +107,7 @@ def _lit(walls, wall, image, last, aperture):
 
 @njit(cache=True)
 def _beams(walls, source, max_depth):
-    """Find the sequences of walls that can reflect a path from ``source`` (2).
+    """Mirror ``source`` (2) at walls, again and again: find the sequences of walls that can reflect a path from it.
 
     Returns the walls of each sequence (beam, depth), padded with -1; the images of the source (beam, depth + 1, 2),
     starting with the source itself; and the illuminated part of the last wall (beam, 4): x0, y0, x1, y1.

@@ -40,6 +40,22 @@ def ray_points(layout: Layout, paths: xr.Dataset, *, aimed: bool = False) -> NDA
     return np.asarray(points.reshape(*shape, num_points, 2))
 
 
+def wall_chains(
+    layout: Layout,
+    x: float,
+    y: float,
+    direction: NDArray[np.float64],
+    order: NDArray[np.int64],
+    length: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Walls (ray, bounce) that rays from (x, y) hit, nearest first; -1 from where a ray has no bounce or hits nothing.
+
+    ``direction`` [rad], ``order`` (-1: no ray) and ``length`` [m] are (ray).
+    """
+    num_points = max(int(order.max(initial=0)), 0) + 2
+    return np.asarray(_follow(layout.walls, x, y, direction, order, length, num_points)[1][:, :-2])
+
+
 def shortest_segment(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Length of the shortest segment of each polyline [m], ignoring repeated end points."""
     length = np.hypot(*np.moveaxis(np.diff(points, axis=-2), -1, 0))

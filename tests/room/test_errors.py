@@ -15,7 +15,7 @@ import locus
 from locus.experiment.case import Case, trace_possible
 from locus.experiment.journal import StoreError
 from locus.experiment.libraries import Library, WrongLibrary, trace_wrong_group, training_errors
-from locus.room.errors import believed
+from locus.room.errors import believed, possible
 
 CONFIG = locus.load_config("smoke")
 TWIN = locus.make_twin("image", CONFIG.radio, CONFIG.twin)
@@ -161,3 +161,20 @@ def test_the_library_with_errors_is_another_one(tmp_path: Path, monkeypatch: pyt
     other = locus.open_run("smoke", {"mismatch.walls": 0.5})
     assert WrongLibrary(run, "train").hash() != WrongLibrary(other, "train").hash()
     assert Library(run, "train").hash() == Library(other, "train").hash()
+
+
+@pytest.mark.parametrize("index", range(5))
+def test_possible_worlds_explain_what_a_twin_gets_wrong(index: int) -> None:
+    layout, pose, _ = scene(index)
+    rng = np.random.default_rng(index)
+    world, place = possible(*believed(layout, pose, {"missing": 2}, rng), {"missing": 2}, rng, CONFIG.room)
+    assert (place, len(world.obstacles), world.room) == (pose, len(layout.obstacles), layout.room)
+    assert world.is_free([[pose.x, pose.y]], 0.0).all()
+    assert min(a.distance(b) for i, a in enumerate(world.obstacles) for b in world.obstacles[:i]) >= min(
+        CONFIG.room.obstacle_gap,
+        min(a.distance(b) for i, a in enumerate(layout.obstacles) for b in layout.obstacles[:i]),
+    )
+    world, place = possible(layout, pose, {"materials": ["wood"]}, rng, CONFIG.room)
+    assert (place, world.obstacles, set(world.materials)) == (pose, layout.obstacles, {"wood"})
+    world, place = possible(layout, pose, {"walls": 0.5}, rng, CONFIG.room)
+    np.testing.assert_allclose(np.abs(np.subtract(world.room.bounds, layout.room.bounds)), 0.5)

@@ -195,7 +195,7 @@ WALLED = Layout(shapely.box(0, 0, 10, 10), (shapely.box(4, 4, 6, 6),))
         (POSE, [[1, 1], [5, 5]], r"Expected 'candidates' in free space.*got \[5. 5.\] at index 1"),
         (POSE, [[1, -1]], r"Expected 'candidates' in free space"),
         (POSE, [[1, float("nan")]], r"Expected finite 'candidates', got \[ 1. nan\] at index 0"),
-        (POSE, np.empty((0, 2)), r"Expected 'candidates' of shape \(n, 2\) with n > 0, got \(0, 2\)"),
+        (POSE, np.empty((0, 2)), r"Expected 'candidates' of shape \(n, 2\) with n > 0, real numbers, got array"),
         (POSE, [1, 2], r"Expected 'candidates' of shape \(n, 2\) with n > 0, got \(2,\)"),
         (POSE, [[2, 3.001]], r"Expected 'candidates' at least 0.01 m from the receiver"),
     ],

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from locus.settings.config import Config
+from locus.settings.untrusted import parse_yaml, short
 
 
 def profile_names() -> list[str]:
@@ -29,14 +28,18 @@ def load_config(profile: str, changes: Mapping[str, Any] | None = None) -> Confi
         ValueError: the profile or a key is unknown, or a value has the wrong type or is out of range.
     """
     if profile not in profile_names():
-        raise ValueError(f"Expected 'profile' in {profile_names()}, got {profile!r}")
-    values: dict[str, Any] = yaml.safe_load(_read(profile)) or {}
+        raise ValueError(f"Expected 'profile' in {profile_names()}, got {short(profile)}")
+    values: dict[str, Any] = parse_yaml(_read(profile)) or {}
+    if not isinstance(changes or {}, Mapping) or not all(isinstance(key, str) for key in changes or {}):
+        raise ValueError(f"Expected changes like {{'room.size': 80}}, got {short(changes)}")
     for key, value in (changes or {}).items():
         section, _, name = key.partition(".")
         if name:
             target = values.setdefault(section, {})
             if not isinstance(target, dict):
-                raise ValueError(f"Expected a setting like 'room.size', got {key!r}: '{section}' has no fields")
+                raise ValueError(
+                    f"Expected a setting like 'room.size', got {short(key)}: {short(section)} has no fields"
+                )
             target[name] = value
         else:
             values[section] = value
@@ -54,8 +57,11 @@ def parse_changes(settings: list[str]) -> dict[str, Any]:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
-            raise ValueError(f"Expected a setting like 'room.size=80', got {setting!r}")
-        changes[key] = yaml.safe_load(value)
+            raise ValueError(f"Expected a setting like 'room.size=80', got {short(setting)}")
+        try:
+            changes[key] = parse_yaml(value)
+        except ValueError as error:
+            raise ValueError(f"Expected a value for {short(key)}, {error}") from error
     return changes
 
 
