@@ -1,6 +1,7 @@
 """The online estimator: IQ samples in, the strongest paths that explain them out.
 
-Maximum likelihood, eq. (23); the fit itself is in :mod:`locus.receiver.fit`.
+Maximum likelihood, eq. (23); the fit itself is in :mod:`locus.receiver.fit_numpy`, on GPUs in
+:mod:`locus.receiver.fit`. torch is only imported on machines that may have one.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ import json
 import math
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import NDArray
-from torch import Tensor
 
-from locus.receiver.fit import Fit, fit, times, to_corner
+from locus.receiver import fit_numpy
+from locus.receiver.fit_numpy import Fit, times, to_corner
 from locus.receiver.observation import pilot
 from locus.settings.config import EstimatorOptions, Radio
-from locus.settings.device import device
+from locus.settings.driver import may_have_gpu
 from locus.twin.base import ATTRIBUTES, snr_db
 
 RECIPE = 1
+
+MAX_SAMPLE = 1e30
+"""Largest magnitude of a sample [W^0.5]: the square of its energy must not overflow."""
 
 _BATCH = 256  # snapshots fitted together: enough to be fast, few enough to stay in the cache
 
@@ -51,9 +54,9 @@ def estimate(
     single = samples.ndim == 2
     samples = samples[np.newaxis] if single else samples
     level = threshold(options, radio) * radio.num_subcarriers * radio.num_antennas
-    batches = torch.from_numpy(samples.astype(np.complex128)).split(_BATCH)
-    parts = [fit(despread(batch, radio), options, level) for batch in batches]
-    data = _label(Fit(*(torch.cat(column) for column in zip(*parts, strict=True))), radio)
+    channels = (despread(samples[i : i + _BATCH], radio) for i in range(0, len(samples), _BATCH))
+    parts = [_fit(channel, options, level) for channel in channels]
+    data = _label(Fit(*(np.concatenate(column) for column in zip(*parts, strict=True))), radio)
     data.attrs["estimator"] = json.dumps(dataclasses.asdict(options))
     return data.isel(snapshot=0) if single else data
 
@@ -83,7 +86,7 @@ def matched_filter(
     Returns:
         Sines of the angles, delays [s], and the filter's output power (delay, angle) relative to its noise power.
     """
-    channel = despread(torch.from_numpy(iq[np.newaxis]), radio)[0].cpu().numpy()
+    channel = despread(iq[np.newaxis], radio)[0]
     n, m = channel.shape
     surface = np.fft.ifft2(channel, s=(2 * n, padding * m), norm="forward")
     power = np.fft.fftshift(np.abs(surface) ** 2 / (n * m), axes=1)
@@ -102,23 +105,36 @@ def check_samples(samples: NDArray[np.complex128], radio: Radio) -> None:
         raise ValueError(f"Expected complex 'iq', got {samples.dtype}")
     if not np.isfinite(samples).all():
         raise ValueError(f"Expected finite 'iq', got NaN or infinity at index {np.argwhere(~np.isfinite(samples))[0]}")
+    largest = float(np.abs(samples).max())
+    if largest > MAX_SAMPLE:
+        raise ValueError(f"Expected 'iq' of at most {MAX_SAMPLE:g} W^0.5, got a sample of {largest:.3g}")
 
 
-def despread(iq: Tensor, radio: Radio) -> Tensor:
+def despread(iq: NDArray[np.complexfloating], radio: Radio) -> NDArray[np.complex128]:
     """Channel (snapshot, subcarrier, antenna) of eq. (21), in units of the noise's standard deviation."""
-    # NumPy's FFT: with torch's, rounding depends on the number of snapshots
-    spectrum, received = (
-        torch.from_numpy(np.fft.fft(x, axis=a, norm="ortho")) for x, a in ((pilot(radio), 0), (iq, 1))
-    )
-    channel = times(received, spectrum.conj().resolve_conj()[:, None])  # the pilot's spectrum has unit amplitude
-    return (channel / math.sqrt(radio.noise_power)).to(device())
+    spectrum = np.fft.fft(pilot(radio), norm="ortho")
+    received = np.fft.fft(iq.astype(np.complex128), axis=1, norm="ortho")
+    channel = times(received, spectrum.conj()[:, np.newaxis])  # the pilot's spectrum has unit amplitude
+    return channel / math.sqrt(radio.noise_power)
+
+
+def _fit(channel: NDArray[np.complex128], options: EstimatorOptions, level: float) -> Fit:
+    if may_have_gpu():
+        import torch
+
+        from locus.receiver import fit
+        from locus.settings.device import device
+
+        if device().type != "cpu":
+            found = fit.fit(torch.from_numpy(channel).to(device()), options, level)
+            return Fit(*(part.cpu().numpy() for part in found))
+    return fit_numpy.fit(channel, options, level)
 
 
 def _label(fit: Fit, radio: Radio) -> xr.Dataset:
     corner = to_corner(fit.delay, fit.angle, radio.num_subcarriers, radio.num_antennas)
-    gain = times(fit.gain, corner).cpu().numpy() * math.sqrt(radio.noise_power / radio.tx_power)
-    delay, angle, valid = (part.cpu().numpy() for part in (fit.delay, fit.angle, fit.valid))
-    delay, angle = delay % (2 * np.pi), (angle + np.pi) % (2 * np.pi) - np.pi
+    gain = times(fit.gain, corner) * math.sqrt(radio.noise_power / radio.tx_power)
+    delay, angle, valid = fit.delay % (2 * np.pi), (fit.angle + np.pi) % (2 * np.pi) - np.pi, fit.valid
     values = {
         "aoa": np.arcsin(angle / np.pi),
         "delay": delay / (2 * np.pi) * radio.period,

@@ -1,8 +1,8 @@
-"""Greedy maximum-likelihood fit: channels of many snapshots in, their paths out.
+"""Greedy maximum-likelihood fit: channels of many snapshots in, their paths out. For GPUs.
 
 A matched filter proposes a path, Levenberg-Marquardt refines all paths found so far jointly, and the next path is
 searched in the residual. Phases are referred to the centre of the band and of the array, where delay, angle and gain
-are least coupled. A snapshot's result does not depend, bit for bit, on the others in its batch.
+are least coupled. All snapshots go side by side; on CPUs :mod:`locus.receiver.fit_numpy` takes the same steps faster.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from locus.receiver import fit_cpu
+from locus.receiver.fit_cpu import PROPOSED as PROPOSED
 from locus.settings.config import EstimatorOptions
-
-PROPOSED = 0.95
-"""Share of the threshold that a peak of the matched filter must reach on the grid to be refined."""
 
 
 class Fit(NamedTuple):
@@ -33,8 +30,7 @@ class Fit(NamedTuple):
 def fit(channel: Tensor, options: EstimatorOptions, level: float) -> Fit:
     """Add paths one by one, refining all of them, until a new path lowers the cost by less than ``level``."""
     num_snapshots, n, m = channel.shape
-    # A grid point may be lower than the peak next to it by this factor.
-    proposal = PROPOSED * level * (np.sinc(0.5 / options.angle_padding) * np.sinc(0.5 / options.delay_padding)) ** 2
+    proposal = fit_cpu.proposal(options, level)
     zeros = torch.zeros(num_snapshots, 0, dtype=torch.float64, device=channel.device)
     state = State(zeros, zeros, zeros.to(channel.dtype), power(channel).sum((1, 2)))
     result = _Result(num_snapshots, options.num_paths, channel.device)
@@ -124,15 +120,9 @@ def propose(residual: Tensor, options: EstimatorOptions) -> tuple[Tensor, Tensor
     antennas, grid = torch.arange(m, device=residual.device), torch.arange(columns, device=residual.device)
     turn = 2 * math.pi / columns * (antennas[:, None] * grid % columns).double()
     over_angle = torch.polar(torch.ones_like(turn), turn)
-    if residual.device.type == "cpu":
-        parts = (
-            part.contiguous().numpy() for part in (over_delay.real, over_delay.imag, over_angle.real, over_angle.imag)
-        )
-        best, value = (torch.from_numpy(found) for found in fit_cpu.highest_points(*parts))
-    else:
-        surface = (over_delay @ over_angle).flatten(1)
-        best = power(surface).argmax(1)
-        value = surface.gather(1, best[:, None])[:, 0]
+    surface = (over_delay @ over_angle).flatten(1)
+    best = power(surface).argmax(1)
+    value = surface.gather(1, best[:, None])[:, 0]
     delay = 2 * math.pi / rows * torch.div(best, columns, rounding_mode="floor")
     angle = 2 * math.pi / columns * (best % columns)
     # The filter's phases are referred to subcarrier 0 and antenna 0.
@@ -142,16 +132,6 @@ def propose(residual: Tensor, options: EstimatorOptions) -> tuple[Tensor, Tensor
 
 def refine(channel: Tensor, state: State, num_iterations: int) -> State:
     """Refine all paths jointly by Levenberg-Marquardt; only steps that lower the cost are accepted."""
-    if channel.device.type != "cpu":
-        return refine_side_by_side(channel, state, num_iterations)
-    result = State(*(part.clone() for part in state))
-    parts = (part.contiguous().numpy() for part in (channel.real, channel.imag, *result))
-    fit_cpu.refine_all(*parts, num_iterations)
-    return result
-
-
-def refine_side_by_side(channel: Tensor, state: State, num_iterations: int) -> State:
-    """The same iterations for all snapshots at once, for GPUs."""
     k = _centred(channel.shape[1], channel.device)
     data = torch.cat([channel, k[:, None] * channel], 2)
     energy = power(channel).sum((1, 2))

@@ -1,7 +1,7 @@
-"""CPU kernels of the fit in :mod:`locus.receiver.fit`: the same iterations, compiled, one snapshot at a time.
+"""CPU kernels of the fit in :mod:`locus.receiver.fit_numpy`: channels and paths in, refined paths out.
 
-The torch versions in that module process all snapshots at once, which suits a GPU; here the working set of one snapshot
-stays in the cache.
+The same iterations as :mod:`locus.receiver.fit` takes for all snapshots at once, which suits a GPU; here one snapshot
+comes after the other, and its working set stays in the cache.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from locus.settings.config import EstimatorOptions
+
 # mypy: disable-error-code="no-untyped-def"
 
+PROPOSED = 0.95
+"""Share of the threshold that a peak of the matched filter must reach on the grid to be refined."""
 DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e9
 """Damping of the first step, and its bounds."""
 DAMPING_FACTOR = 10.0
@@ -25,6 +29,11 @@ ROUNDING = 1e-14
 """The same threshold, relative to the energy of the snapshot."""
 BOUND_MARGIN = 1e-12
 """Relative rounding error of a bound on the matched filter."""
+
+
+def proposal(options: EstimatorOptions, level: float) -> float:
+    """Least height of a grid point that is refined; the peak beside it may be higher, by the padding."""
+    return PROPOSED * level * (np.sinc(0.5 / options.angle_padding) * np.sinc(0.5 / options.delay_padding)) ** 2
 
 
 @njit(cache=True, parallel=True)

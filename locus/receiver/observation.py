@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from locus.settings.config import Radio
 from locus.twin.antenna import array_response
+from locus.twin.check import check_dataset, check_paths
 
 RECIPE = 1
 
@@ -31,12 +32,15 @@ def observe(
         ``carrier_phase``. Noise power and radio are in the attributes.
 
     Raises:
-        ValueError: ``paths`` has other dimensions, or the number of generators is not that of the snapshots.
+        ValueError: ``paths`` has other dimensions, or numbers that are not finite or far too large, or the number of
+            generators is not that of the snapshots.
     """
+    check_dataset(paths, "paths")
     radio = radio or Radio.carried_by(paths) or Radio()
-    single = paths.aoa.dims == ("path",)
+    single = "aoa" not in paths or paths.aoa.dims == ("path",)
     if not single and paths.aoa.dims != ("snapshot", "path"):
         raise ValueError(f"Expected 'paths' with dims (path) or (snapshot, path), got {paths.aoa.dims}")
+    check_paths(paths, "paths", ("path",) if single else ("snapshot", "path"), ("aoa", "delay", "gain", "valid"))
     batch = paths.expand_dims("snapshot") if single else paths
     generators = [rng] if isinstance(rng, np.random.Generator) else list(rng)
     if len(generators) != batch.sizes["snapshot"]:
@@ -55,6 +59,8 @@ def observe(
     gain = np.where(batch.valid, batch.gain, 0).astype(complex)
     iq = receive(batch.aoa.values.astype(float), batch.delay.values.astype(float), gain, offset, phase, radio)
     iq = iq + np.sqrt(radio.noise_power / 2) * (noise[..., 0] + 1j * noise[..., 1])
+    if not np.isfinite(iq).all():
+        raise ValueError("Expected 'paths' with gains and delays of a radio, got some so large that samples overflow")
     data = xr.Dataset(
         {
             "iq": (("snapshot", "sample", "antenna"), iq, {"units": "W^0.5", "long_name": "received samples"}),

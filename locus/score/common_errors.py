@@ -7,7 +7,8 @@ of a path, the exact derivatives of length and angle are, for every number of re
 
 since the image of the transmitter stays where it is when the receiver moves. Given the assignment, everything is
 Gaussian: the sync offset has a flat prior, position and heading have theirs, and what is left is independent. The
-kernel treats all errors as independent; the factor computed here corrects the assignment that fits best.
+kernel (:mod:`locus.score.path_set_cpu`, formulas in :mod:`locus.score.path_set`) treats all errors as independent; the
+factor computed here corrects the assignment that fits best.
 """
 
 from __future__ import annotations

@@ -7,11 +7,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from locus.settings.config import FeatureOptions
+from locus.twin.check import check_paths
 
 RECIPE = 1
 
 PER_PATH = 3
 """Features per path: cosine and sine of the angle of arrival, and the scaled SNR. The delay is not used."""
+
+_READ = ("aoa", "snr_db", "valid")
 
 
 def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | None = None) -> NDArray[np.float32]:
@@ -29,8 +32,9 @@ def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | No
         Array (..., 3 x ``num_paths``).
     """
     options = options or FeatureOptions()
-    strongest = paths[["aoa", "snr_db", "valid"]].isel(path=slice(num_paths))
-    aoa, snr, valid = (strongest[name].transpose(..., "path").values for name in ("aoa", "snr_db", "valid"))
+    check_paths(paths, "paths", None, _READ, finite=False)  # what is not finite is clipped, or has no score
+    strongest = paths[list(_READ)].isel(path=slice(num_paths))
+    aoa, snr, valid = (strongest[name].transpose(..., "path").values for name in _READ)
     if options.order == "angle":
         # By the sine, since a linear array cannot tell front from back; missing paths stay last
         by_angle = np.argsort(np.where(valid, np.sin(aoa), np.inf), axis=-1, kind="stable")

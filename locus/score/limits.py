@@ -22,6 +22,7 @@ from torch import Tensor
 from locus.receiver.estimator import check_samples, despread
 from locus.score.sync_offset import folded_prior, log_integrals
 from locus.settings.config import Radio
+from locus.settings.device import device
 from locus.twin.antenna import array_response
 
 RECIPE = 2
@@ -87,7 +88,7 @@ def _posterior(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None, lo
     radio = radio or Radio.carried_by(snapshots) or Radio()
     samples = _check(paths, snapshots, radio)
     heard = paths.valid.values.any(1)
-    channel = despread(torch.from_numpy(samples.astype(np.complex128)), radio)
+    channel = torch.from_numpy(despread(samples, radio)).to(device())
     score = np.full((len(samples), len(heard)), -np.inf)
     score[:, heard] = _log_likelihood(paths.isel(candidate=heard), channel, radio, look)
     largest = score.max(1, keepdims=True)

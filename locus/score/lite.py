@@ -19,6 +19,7 @@ from locus.score.options import HIDDEN, MethodOptions
 from locus.score.posterior import exponentiated, labelled
 from locus.settings.checks import from_mapping
 from locus.settings.quiet import quietly
+from locus.settings.untrusted import short
 
 METHOD = "locus_dt"
 """Method that such a file holds."""
@@ -43,7 +44,7 @@ class LiteScorer:
     def __init__(self, content: bytes, name: str = "'content'") -> None:
         self.header = read_header(content, name)
         if self.header.get("method") != METHOD:
-            raise LiteFileError(f"Expected the network {METHOD!r} in {name}, got {self.header.get('method')!r}")
+            raise LiteFileError(f"Expected the network {METHOD!r} in {name}, got {short(self.header.get('method'))}")
         self.options: MethodOptions = from_mapping(MethodOptions, self.header.get("options"), "options.")
         with quietly():
             self._runners = _start(content, name)

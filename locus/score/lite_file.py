@@ -11,6 +11,8 @@ import json
 import struct
 from typing import Any
 
+from locus.settings.untrusted import short
+
 NAME = "locus"
 """Name of the metadata entry whose buffer holds the header, as JSON."""
 FORMAT = 1
@@ -48,7 +50,7 @@ def read_header(content: bytes, name: str) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError):  # json's and the decoding's errors are ValueErrors
         raise LiteFileError(f"Expected a header in {name}, got a damaged one") from None
     if version != FORMAT:
-        raise LiteFileError(f"Expected a header of format {FORMAT} in {name}, got {version!r}; export it again")
+        raise LiteFileError(f"Expected a header of format {FORMAT} in {name}, got {short(version)}; export it again")
     if not isinstance(stated, str) or len(stated) != len(_BLANK) or stated != _checksum(content, stated):
         raise LiteFileError(f"Expected {name} as `locus export` wrote it, got another checksum; export it again")
     return {key: value for key, value in header.items() if key != _CHECKSUM}

@@ -98,6 +98,10 @@ class Widths(NamedTuple):
     """Sync offsets are uniform in [0, window), at most a period [samples]; 0 if the offset is known to be 0."""
 
 
+MAX_SPACING = 1e6
+"""Largest distance between neighbouring candidates [m]."""
+
+
 def find_widths(radio: Radio, constants: Constants, spacing: float = 0.0) -> Widths:
     """Scales of the errors of estimated paths.
 

@@ -17,6 +17,7 @@ from locus.receiver.estimator import threshold
 from locus.score.posterior import exponentiated, normalise
 from locus.settings.config import EstimatorOptions, Radio
 from locus.twin.base import ATTRIBUTES
+from locus.twin.check import PARTS, check_paths
 
 RECIPE = 1
 
@@ -97,8 +98,7 @@ class PathListScorer(ABC):
 
     def _scores(self, paths: xr.Dataset, observed: xr.Dataset) -> Floats:
         observed = observed if "snapshot" in observed.dims else observed.expand_dims("snapshot")
-        check_paths(paths, "paths", "candidate")
-        check_paths(observed, "observed", "snapshot")
+        check_both(paths, observed)
         radio = self._radio or Radio.carried_by(paths) or Radio()
         options = self._options or EstimatorOptions.carried_by(observed) or EstimatorOptions()
         samples = radio.num_subcarriers * radio.num_antennas
@@ -123,12 +123,8 @@ def path_lists(data: xr.Dataset, radio: Radio, most: int, least: float = 0.0) ->
     return PathLists(there.sum(axis=1), sine, np.where(there, energy, 1.0), late)
 
 
-def check_paths(data: xr.Dataset, name: str, dim: str) -> None:
-    """Raise a ValueError unless ``data`` has finite paths (``dim``, path)."""
-    valid = data.valid.values.astype(bool) if "valid" in data else np.empty(0, dtype=bool)
-    for part in ("valid", "aoa", "delay", "snr_db"):
-        if part not in data or data[part].dims != (dim, "path"):
-            found = data[part].dims if part in data else "none"
-            raise ValueError(f"Expected '{name}' with {part} ({dim}, path), got {found}")
-        if not np.isfinite(data[part].values[valid]).all():
-            raise ValueError(f"Expected finite {part} of valid '{name}', got NaN or infinity")
+def check_both(paths: xr.Dataset, observed: xr.Dataset) -> None:
+    """Raise a ValueError unless traced (candidate, path) and observed (snapshot, path) paths are finite numbers."""
+    more = ("order",) if isinstance(paths, xr.Dataset) and "order" in paths else ()
+    check_paths(paths, "paths", ("candidate", "path"), (*PARTS, *more))
+    check_paths(observed, "observed", ("snapshot", "path"))

@@ -31,8 +31,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from locus.score.path_arrays import arrange_observed, arrange_traced, find_widths
-from locus.score.path_lists import check_paths
+from locus.score.path_arrays import MAX_SPACING, arrange_observed, arrange_traced, find_widths
+from locus.score.path_lists import check_both
 from locus.score.path_set_cpu import log_likelihoods
 from locus.score.path_set_file import load_constants
 from locus.score.posterior import exponentiated, normalise
@@ -41,6 +41,7 @@ from locus.score.tolerance import Components, Constants, Tolerance, components
 from locus.settings.checks import check_range
 from locus.settings.config import EstimatorOptions, Radio
 from locus.twin.base import ATTRIBUTES
+from locus.twin.check import check_dataset
 
 RECIPE = 1
 
@@ -130,10 +131,10 @@ class PathSet:
         self, paths: xr.Dataset, observed: xr.Dataset, mixture: Components, spacing: float
     ) -> NDArray[np.float64]:
         """Log density (snapshot, candidate) of the observed path sets, times the weights of the mixture."""
-        check_range("spacing", spacing, 0.0)
+        check_range("spacing", spacing, 0.0, MAX_SPACING)
+        check_dataset(observed, "observed")
         observed = observed if "snapshot" in observed.dims else observed.expand_dims("snapshot")
-        check_paths(paths, "paths", "candidate")
-        check_paths(observed, "observed", "snapshot")
+        check_both(paths, observed)
         radio = self.radio or Radio.carried_by(paths) or Radio()
         _check_narrowband(radio)
         estimator = self._given or EstimatorOptions.carried_by(observed) or self.estimator

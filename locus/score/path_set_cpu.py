@@ -40,11 +40,14 @@ _NO_ANGLE = math.pi / 4  # in place of 1 / (2 variance), gives the density 1/2 o
 _OVERLAP = 8.0  # exponent up to which two terms overlap
 _BLOCK = 32  # candidates that share one workspace
 
-# Rows of the workspaces: what a component expects of each traced path, and the terms
-_SINE, _DELAY, _WEAKNESS, _SINE_VARIANCE, _DELAY_VARIANCE = range(5)
-_CENTRE, _INVERSE, _TAIL_CENTRE, _TAIL_INVERSE, _ODDS, _LOG_ODDS, _AZIMUTH = range(5, 12)
-_OFFSET, _HEIGHT, _SHARPNESS = range(3)
-_OWNER, _ANCHOR, _NEIGHBOUR, _PATH, _KIND = range(5)
+SINE, DELAY, WEAKNESS, SINE_VARIANCE, DELAY_VARIANCE = range(5)
+CENTRE, INVERSE, TAIL_CENTRE, TAIL_INVERSE, ODDS, LOG_ODDS, AZIMUTH, MISS = range(5, 13)
+"""Rows of the workspace ``paths``: what a component expects of each traced path."""
+OFFSET, HEIGHT, SHARPNESS = range(3)
+"""Rows of ``terms``."""
+OWNER, ANCHOR, NEIGHBOUR, PATH, KIND = range(5)
+"""Rows of ``owner``: of each term, its observed path, whether it gets nodes, a neighbour, its traced path, and whether
+the estimate is disturbed."""
 
 
 @njit(cache=True, fastmath=True, parallel=True)
@@ -57,9 +60,9 @@ def log_likelihoods(traced, seen, widths, components, table):
     num_candidates, num_snapshots = len(traced.num_paths), len(seen.num_paths)
     result = np.empty((num_snapshots, num_candidates))
     for block in prange((num_candidates + _BLOCK - 1) // _BLOCK):
-        paths = np.empty((_AZIMUTH + 1, traced.root.shape[1]))
-        terms = np.empty((_SHARPNESS + 1, 2 * traced.root.shape[1] * seen.root.shape[1]))
-        owner = np.empty((_KIND + 1, terms.shape[1]), dtype=np.int64)
+        paths = np.empty((MISS + 1, traced.root.shape[1]))
+        terms = np.empty((SHARPNESS + 1, 2 * traced.root.shape[1] * seen.root.shape[1]))
+        owner = np.empty((KIND + 1, terms.shape[1]), dtype=np.int64)
         rows = np.empty((2 * seen.root.shape[1], NUM_COLUMNS))
         pairs = np.empty((2, len(rows)))
         total = np.empty(num_snapshots)
@@ -68,18 +71,18 @@ def log_likelihoods(traced, seen, widths, components, table):
             for k in range(len(components.weight)):
                 _believe(traced, c, components, k, widths, paths)
                 for s in range(num_snapshots):
-                    void = _void(paths, traced.num_paths[c], seen.root_threshold[s], widths, components.miss[k], table)
+                    void = void_probability(paths, traced.num_paths[c], seen.root_threshold[s], widths, table)
                     void *= seen.weight[s, k]
-                    count, linear, most = _terms(paths, traced.num_paths[c], seen, s, k, widths, terms, owner)
+                    count, linear, most = find_terms(paths, traced.num_paths[c], seen, s, k, widths, terms, owner)
                     if widths.window == 0.0:
-                        _find_neighbours(terms, owner, count, 0, widths.period, widths.period)
-                        product, _, alone = _product(terms, owner, count, 0.0, widths.period)
+                        find_neighbours(terms, owner, count, 0, widths.period, widths.period)
+                        product, _, alone = product_at(terms, owner, count, 0.0, widths.period)
                         ratio, products, offset = SCALE * (1.0 + alone), product - SCALE * (1.0 + alone), 0.0
                     else:
                         ratio, products, offset = SCALE * (1.0 + linear / widths.window), 0.0, 0.0
                         most /= widths.window
                         if most > LEAST_SHARE * ratio and void * most > NEGLIGIBLE * total[s]:
-                            products, offset = _over_offsets(terms, owner, count, widths)
+                            products, offset = over_offsets(terms, owner, count, widths)
                     if products > LEAST_SHARE * ratio:
                         products *= _shared(
                             traced, c, paths, seen, s, components, k, widths, terms, owner, count, offset, rows, pairs
@@ -108,32 +111,34 @@ def _believe(traced, c, components, k, widths, paths):
         moved = components.variance[k] + components.reflection_variance[k] * order + widths.blur
         gain = widths.gain_excess + components.gain_variance[k] * order
         angle = moved / (length * length) + components.turn_variance[k]
-        paths[_AZIMUTH, j] = azimuth
-        paths[_SINE, j] = sine
-        paths[_DELAY, j] = traced.delay[c, j]
-        paths[_WEAKNESS, j] = 1.0 / max(root, _LEAST_ROOT)
-        paths[_SINE_VARIANCE, j] = widths.sine_excess + (1.0 - sine * sine) * angle
-        paths[_DELAY_VARIANCE, j] = widths.delay_excess + moved * widths.samples_per_metre**2
-        paths[_CENTRE, j], paths[_INVERSE, j] = shape(root, gain)
-        paths[_TAIL_CENTRE, j], paths[_TAIL_INVERSE, j] = shape(root, gain + widths.gain_tail)
+        paths[AZIMUTH, j] = azimuth
+        paths[MISS, j] = components.miss[k]
+        paths[SINE, j] = sine
+        paths[DELAY, j] = traced.delay[c, j]
+        paths[WEAKNESS, j] = 1.0 / max(root, _LEAST_ROOT)
+        paths[SINE_VARIANCE, j] = widths.sine_excess + (1.0 - sine * sine) * angle
+        paths[DELAY_VARIANCE, j] = widths.delay_excess + moved * widths.samples_per_metre**2
+        paths[CENTRE, j], paths[INVERSE, j] = shape(root, gain)
+        paths[TAIL_CENTRE, j], paths[TAIL_INVERSE, j] = shape(root, gain + widths.gain_tail)
 
 
 @njit(cache=True, fastmath=True)
-def _void(paths, count, root_threshold, widths, miss, table):
+def void_probability(paths, count, root_threshold, widths, table):
     """Probability that no path is reported; the odds of each go to ``paths``, without the density of what is seen."""
     void = 1.0
     for j in range(count):
-        clean = detection(table, root_threshold, paths[_CENTRE, j], paths[_INVERSE, j])
-        tail = detection(table, root_threshold, paths[_TAIL_CENTRE, j], paths[_TAIL_INVERSE, j])
+        clean = detection(table, root_threshold, paths[CENTRE, j], paths[INVERSE, j])
+        tail = detection(table, root_threshold, paths[TAIL_CENTRE, j], paths[TAIL_INVERSE, j])
+        miss = paths[MISS, j]
         missed = 1.0 - (1.0 - miss) * (clean + widths.tail_share * (tail - clean))
         void *= missed
-        paths[_ODDS, j] = (1.0 - miss) / missed
-        paths[_LOG_ODDS, j] = math.log(paths[_ODDS, j])
+        paths[ODDS, j] = (1.0 - miss) / missed
+        paths[LOG_ODDS, j] = math.log(paths[ODDS, j])
     return void
 
 
 @njit(cache=True, fastmath=True)
-def _terms(paths, num_traced, seen, s, k, widths, terms, owner):
+def find_terms(paths, num_traced, seen, s, k, widths, terms, owner):
     """Fill in the terms of snapshot ``s`` in component ``k``.
 
     Returns their number, the integral of their sum over the sync offset, and a bound on that of their products, times
@@ -144,44 +149,44 @@ def _terms(paths, num_traced, seen, s, k, widths, terms, owner):
         root, sine, delay = seen.root[s, q], seen.sine[s, q], seen.delay[s, q]
         weakness, rarity, together = 1.0 / root, 1.0 / seen.clutter[s, k, q], 1.0
         for j in range(num_traced):
-            apart = abs(sine - paths[_SINE, j])
+            apart = abs(sine - paths[SINE, j])
             apart = min(apart, 2.0 - apart) if widths.sine > 0.0 else 0.0
-            noise = paths[_WEAKNESS, j] * weakness
+            noise = paths[WEAKNESS, j] * weakness
             for disturbed in range(2):
                 if disturbed:
                     limit, share = seen.tail_limit[s, k, q], widths.tail_share
-                    centre, inverse = paths[_TAIL_CENTRE, j], paths[_TAIL_INVERSE, j]
-                    sine_variance = widths.sine * noise + paths[_SINE_VARIANCE, j] + widths.sine_tail
-                    delay_variance = widths.delay * noise + paths[_DELAY_VARIANCE, j] + widths.delay_tail
+                    centre, inverse = paths[TAIL_CENTRE, j], paths[TAIL_INVERSE, j]
+                    sine_variance = widths.sine * noise + paths[SINE_VARIANCE, j] + widths.sine_tail
+                    delay_variance = widths.delay * noise + paths[DELAY_VARIANCE, j] + widths.delay_tail
                 else:
                     limit, share = seen.limit[s, k, q], 1.0 - widths.tail_share
-                    centre, inverse = paths[_CENTRE, j], paths[_INVERSE, j]
-                    sine_variance = widths.sine * noise + paths[_SINE_VARIANCE, j]
-                    delay_variance = widths.delay * noise + paths[_DELAY_VARIANCE, j]
+                    centre, inverse = paths[CENTRE, j], paths[INVERSE, j]
+                    sine_variance = widths.sine * noise + paths[SINE_VARIANCE, j]
+                    delay_variance = widths.delay * noise + paths[DELAY_VARIANCE, j]
                 y = root * inverse
-                left = limit + paths[_LOG_ODDS, j] - (y - centre) * (y - centre)
+                left = limit + paths[LOG_ODDS, j] - (y - centre) * (y - centre)
                 sine_variance = min(sine_variance, _MOST_SINE)
                 if 0.5 * apart * apart > left * sine_variance:
                     continue
                 half = 0.5 / sine_variance if widths.sine > 0.0 else _NO_ANGLE
                 sharpness = 0.5 / min(delay_variance, widths.most_delay)
                 width = math.sqrt(math.pi / sharpness)
-                height = share * paths[_ODDS, j] * rarity * math.sqrt(half / math.pi) / width
+                height = share * paths[ODDS, j] * rarity * math.sqrt(half / math.pi) / width
                 height *= density(y, centre, inverse)
                 height *= math.exp(-(y - centre) * (y - centre) - half * apart * apart)
                 around = 4.0 * half * (1.0 - apart)  # by how much the exponent is larger the other way round
                 if around < _FAR and widths.sine > 0.0:
                     height *= 1.0 + math.exp(-around)
                 if height > LEAST_HEIGHT:
-                    terms[_OFFSET, count] = _between(paths[_DELAY, j] - delay, widths.period)
-                    terms[_HEIGHT, count] = height
-                    terms[_SHARPNESS, count] = sharpness
-                    owner[_OWNER, count], owner[_ANCHOR, count] = q, 0
-                    owner[_PATH, count], owner[_KIND, count] = j, disturbed
+                    terms[OFFSET, count] = between(paths[DELAY, j] - delay, widths.period)
+                    terms[HEIGHT, count] = height
+                    terms[SHARPNESS, count] = sharpness
+                    owner[OWNER, count], owner[ANCHOR, count] = q, 0
+                    owner[PATH, count], owner[KIND, count] = j, disturbed
                     count += 1
                     together += height
                     widest = max(widest, width)
-                    if widths.window == widths.period or (paths[_DELAY, j] - delay) % widths.period < widths.window:
+                    if widths.window == widths.period or (paths[DELAY, j] - delay) % widths.period < widths.window:
                         linear += height * width
         most *= together
         all_heights += together - 1.0
@@ -189,13 +194,13 @@ def _terms(paths, num_traced, seen, s, k, widths, terms, owner):
 
 
 @njit(cache=True, fastmath=True)
-def _between(offset, period):
+def between(offset, period):
     """Offset modulo the period, in about [-period / 2, period / 2]."""
     return offset - period * math.floor(offset / period + 0.5)
 
 
 @njit(cache=True, fastmath=True)
-def _over_offsets(terms, owner, count, widths):
+def over_offsets(terms, owner, count, widths):
     """Products of terms of different observed paths, integrated over the prior of the sync offset, times SCALE.
 
     Also returns the offset at which they are largest. They differ from 0 only where such terms overlap. Gauss-Hermite
@@ -205,15 +210,15 @@ def _over_offsets(terms, owner, count, widths):
     _find_anchors(terms, owner, count, widths)
     total, largest, best = 0.0, 0.0, 0.0
     for a in range(count):
-        if owner[_ANCHOR, a]:
-            sharpness = terms[_SHARPNESS, a]
+        if owner[ANCHOR, a]:
+            sharpness = terms[SHARPNESS, a]
             width = 1.0 / math.sqrt(sharpness)
-            num_near = _find_neighbours(terms, owner, count, a, NODES[-1] * width, widths.period)
+            num_near = find_neighbours(terms, owner, count, a, NODES[-1] * width, widths.period)
             for n in range(len(NODES)):
-                offset = terms[_OFFSET, a] + NODES[n] * width
+                offset = terms[OFFSET, a] + NODES[n] * width
                 if widths.window < widths.period and offset % widths.period > widths.window:
                     continue
-                product, balance, alone = _product(terms, owner, num_near, offset, widths.period)
+                product, balance, alone = product_at(terms, owner, num_near, offset, widths.period)
                 total += NODE_WEIGHTS[n] * width * sharpness**2 / balance * (product - SCALE * (1.0 + alone))
                 if product > largest:
                     largest, best = product, offset
@@ -229,27 +234,27 @@ def _shared(traced, c, paths, seen, s, components, k, widths, terms, owner, coun
     num_pairs, i = 0, 0
     rows_per_pair = 2 if widths.sine > 0.0 else 1
     while i < count:
-        q, best, highest = owner[_OWNER, i], -1, 1.0  # only paths that are more likely traced than clutter
-        while i < count and owner[_OWNER, i] == q:  # terms are sorted by observed path
-            apart = _between(terms[_OFFSET, i] - offset, widths.period)
-            height = terms[_HEIGHT, i] * math.exp(-terms[_SHARPNESS, i] * apart * apart)
+        q, best, highest = owner[OWNER, i], -1, 1.0  # only paths that are more likely traced than clutter
+        while i < count and owner[OWNER, i] == q:  # terms are sorted by observed path
+            apart = between(terms[OFFSET, i] - offset, widths.period)
+            height = terms[HEIGHT, i] * math.exp(-terms[SHARPNESS, i] * apart * apart)
             if height > highest:
                 best, highest = i, height
             i += 1
         if best < 0:
             continue
-        j, disturbed = owner[_PATH, best], owner[_KIND, best]
-        noise = paths[_WEAKNESS, j] / seen.root[s, q]
+        j, disturbed = owner[PATH, best], owner[KIND, best]
+        noise = paths[WEAKNESS, j] / seen.root[s, q]
         moved = components.reflection_variance[k] * traced.order[c, j] + widths.blur
-        azimuth, length = paths[_AZIMUTH, j], traced.length[c, j]
+        azimuth, length = paths[AZIMUTH, j], traced.length[c, j]
         scale = widths.samples_per_metre
         variance = widths.delay * noise + widths.delay_excess + moved * scale * scale + disturbed * widths.delay_tail
-        row, apart = rows[rows_per_pair * num_pairs], _between(terms[_OFFSET, best] - offset, widths.period)
+        row, apart = rows[rows_per_pair * num_pairs], between(terms[OFFSET, best] - offset, widths.period)
         delay_row(row, apart, min(variance, widths.most_delay), azimuth, position, scale)
         if rows_per_pair == 2:
-            own = (1.0 - paths[_SINE, j] ** 2) * moved / (length * length)
+            own = (1.0 - paths[SINE, j] ** 2) * moved / (length * length)
             variance = min(widths.sine * noise + widths.sine_excess + own + disturbed * widths.sine_tail, _MOST_SINE)
-            row, apart = rows[rows_per_pair * num_pairs + 1], _between(seen.sine[s, q] - paths[_SINE, j], 2.0)
+            row, apart = rows[rows_per_pair * num_pairs + 1], between(seen.sine[s, q] - paths[SINE, j], 2.0)
             sine_row(row, apart, variance, azimuth, heading, position, length)
         pairs[0, num_pairs] = highest
         num_pairs += 1
@@ -259,14 +264,14 @@ def _shared(traced, c, paths, seen, s, components, k, widths, terms, owner, coun
 
 
 @njit(cache=True, fastmath=True)
-def _find_neighbours(terms, owner, count, a, width, period):
+def find_neighbours(terms, owner, count, a, width, period):
     """List the terms that are not zero within ``width`` of the offset of term ``a``; return their number."""
     found = 0
     for i in range(count):
-        apart = abs(terms[_OFFSET, a] - terms[_OFFSET, i])
+        apart = abs(terms[OFFSET, a] - terms[OFFSET, i])
         apart = max(min(apart, abs(period - apart)) - width, 0.0)
-        if apart * apart * terms[_SHARPNESS, i] < _FAR:
-            owner[_NEIGHBOUR, found] = i
+        if apart * apart * terms[SHARPNESS, i] < _FAR:
+            owner[NEIGHBOUR, found] = i
             found += 1
     return found
 
@@ -276,45 +281,45 @@ def _find_anchors(terms, owner, count, widths):
     """Mark the terms that get nodes."""
     highest = 0.0
     for i in range(count):
-        highest = max(highest, terms[_HEIGHT, i])
+        highest = max(highest, terms[HEIGHT, i])
     least = (LEAST_SHARE * widths.window) ** 2 / math.pi
     for i in range(count):
-        offset, height, sharpness = terms[_OFFSET, i], terms[_HEIGHT, i], terms[_SHARPNESS, i]
+        offset, height, sharpness = terms[OFFSET, i], terms[HEIGHT, i], terms[SHARPNESS, i]
         if (height * highest) ** 2 > least * sharpness:
             for a in range(i):
-                together = sharpness + terms[_SHARPNESS, a]
-                if (height * terms[_HEIGHT, a]) ** 2 > least * together and owner[_OWNER, a] != owner[_OWNER, i]:
-                    apart = abs(offset - terms[_OFFSET, a])
+                together = sharpness + terms[SHARPNESS, a]
+                if (height * terms[HEIGHT, a]) ** 2 > least * together and owner[OWNER, a] != owner[OWNER, i]:
+                    apart = abs(offset - terms[OFFSET, a])
                     apart = min(apart, abs(widths.period - apart))
-                    if apart * apart * sharpness * terms[_SHARPNESS, a] < _OVERLAP * together:
-                        owner[_ANCHOR, i] = owner[_ANCHOR, a] = 1
+                    if apart * apart * sharpness * terms[SHARPNESS, a] < _OVERLAP * together:
+                        owner[ANCHOR, i] = owner[ANCHOR, a] = 1
     for i in range(count):
-        for a in range(i if owner[_ANCHOR, i] else 0):
-            if owner[_ANCHOR, a]:
-                apart = abs(terms[_OFFSET, i] - terms[_OFFSET, a])
+        for a in range(i if owner[ANCHOR, i] else 0):
+            if owner[ANCHOR, a]:
+                apart = abs(terms[OFFSET, i] - terms[OFFSET, a])
                 apart = min(apart, abs(widths.period - apart))
-                near = apart * apart * terms[_SHARPNESS, a] < _NEAR
-                if near and terms[_SHARPNESS, i] <= _SIMILAR * terms[_SHARPNESS, a]:
-                    owner[_ANCHOR, i] = 0
+                near = apart * apart * terms[SHARPNESS, a] < _NEAR
+                if near and terms[SHARPNESS, i] <= _SIMILAR * terms[SHARPNESS, a]:
+                    owner[ANCHOR, i] = 0
 
 
 @njit(cache=True, fastmath=True)
-def _product(terms, owner, num_near, offset, period):
+def product_at(terms, owner, num_near, offset, period):
     """Likelihood over that of clutter at one sync offset, times SCALE, from the terms that are neighbours.
 
     Also returns the summed weights of the anchors, and the sum of all terms.
     """
     product, balance, alone, together, last = SCALE, 0.0, 0.0, 1.0, -1
     for n in range(num_near):
-        i = owner[_NEIGHBOUR, n]
-        if owner[_OWNER, i] != last:  # terms are sorted by observed path
+        i = owner[NEIGHBOUR, n]
+        if owner[OWNER, i] != last:  # terms are sorted by observed path
             product *= together
-            together, last = 1.0, owner[_OWNER, i]
-        apart = abs(offset - terms[_OFFSET, i])
+            together, last = 1.0, owner[OWNER, i]
+        apart = abs(offset - terms[OFFSET, i])
         apart = min(apart, abs(period - apart))
-        value = math.exp(-terms[_SHARPNESS, i] * apart * apart)
-        together += terms[_HEIGHT, i] * value
-        alone += terms[_HEIGHT, i] * value
-        if owner[_ANCHOR, i]:
-            balance += terms[_SHARPNESS, i] ** 2 * value
+        value = math.exp(-terms[SHARPNESS, i] * apart * apart)
+        together += terms[HEIGHT, i] * value
+        alone += terms[HEIGHT, i] * value
+        if owner[ANCHOR, i]:
+            balance += terms[SHARPNESS, i] ** 2 * value
     return product * together, balance, alone

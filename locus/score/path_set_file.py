@@ -1,4 +1,7 @@
-"""Constants of the likelihood of path sets in a file: a path in, the fitted constants out, and back."""
+"""Constants of the likelihood of path sets in a file: a path in, the fitted constants out, and back.
+
+torch is imported only to write.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from locus.score import tensor_file
 from locus.score.tolerance import Constants
-from locus.score.weight_files import read_tensors, write_tensors
 
 NAME = "path_set.safetensors"
 """Name of the file in a run's folder of models."""
@@ -32,7 +33,7 @@ def load_constants(path: Path | None = None) -> Constants:
         raise FileNotFoundError(
             f"Expected constants of the path set in {path}, got no such file; `locus train` makes it"
         )
-    tensors, header = read_tensors(path)
+    tensors, header = tensor_file.read(path, "np")
     fields = {one.name for one in dataclasses.fields(Constants)}
     if header.get("method") != "path_set" or set(tensors) != fields:
         raise ValueError(
@@ -43,11 +44,15 @@ def load_constants(path: Path | None = None) -> Constants:
 
 def save_constants(path: Path, constants: Constants, notes: dict[str, Any]) -> None:
     """Write constants; the header holds ``notes``."""
+    import torch
+
+    from locus.score.weight_files import write_tensors
+
     tensors = {name: torch.tensor(value, dtype=torch.float64) for name, value in dataclasses.asdict(constants).items()}
     write_tensors(path, tensors, {"method": "path_set", **notes})
 
 
-def _plain(name: str, tensor: torch.Tensor) -> Any:
+def _plain(name: str, tensor: Any) -> Any:
     if tensor.ndim == 0:
         return float(tensor)
     kind = int if name == "num_headings" else float

@@ -86,7 +86,7 @@ def phase_free(
         raise ValueError(
             f"Expected 'snapshots' (snapshot, ...) and 'truth' (snapshot), got {blind.dims}, {index.shape}"
         )
-    channel = despread(torch.from_numpy(np.asarray(snapshots.iq.values, np.complex128)), radio).cpu().numpy()
+    channel = despread(snapshots.iq.values, radio)
     candidates = _strongest_first(paths, radio)
     score, error = blind.values.copy(), np.zeros(blind.shape)
     count = np.zeros(blind.shape, dtype=np.int64)

@@ -18,6 +18,10 @@ from locus.settings.checks import check_range
 
 DECIBEL = math.log(10) / 20
 """Relative change of an amplitude per decibel, for small changes."""
+MAX_METRES = 1000.0
+"""Largest error of plan and position: that of the largest room."""
+
+_MOST = 1e6  # of any constant: cells, decibels, paths
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,8 @@ class Tolerance:
     """Error of each reflection [dB]."""
 
     def __post_init__(self) -> None:
-        check_range("tolerance.plan", self.plan, 0.0)
-        check_range("tolerance.position", self.position, 0.0)
+        check_range("tolerance.plan", self.plan, 0.0, MAX_METRES)
+        check_range("tolerance.position", self.position, 0.0, MAX_METRES)
         check_range("tolerance.heading", self.heading, 0.0, math.pi)
         check_range("tolerance.material_db", self.material_db, 0.0, 40.0)
 
@@ -95,22 +99,24 @@ class Constants:
             "unknown",
             "plan_scale",
         ):
-            check_range(f"constants.{name}", getattr(self, name), 0.0, open_low=True)
+            check_range(f"constants.{name}", getattr(self, name), 0.0, _MOST, open_low=True)
         for name in ("tail_db", "miss_per_metre", "unknown_per_metre"):
-            check_range(f"constants.{name}", getattr(self, name), 0.0)
+            check_range(f"constants.{name}", getattr(self, name), 0.0, _MOST)
         for name in ("tail_share", "miss", "floor"):
             check_range(f"constants.{name}", getattr(self, name), 0.0, 0.5)
+        check_range("constants.false_alarm", self.false_alarm, 0.0, 0.999, open_low=True)
         parts = (self.levels, self.compass, self.weights, self.num_headings)
+        check_range("constants.levels (their number)", len(self.levels), 1, 20)
         if len({len(part) for part in parts}) > 1:
             raise ValueError(
                 "Expected as many 'constants.levels' as compass errors, weights and numbers of headings, "
                 f"got {', '.join(str(len(part)) for part in parts)}"
             )
         for level, compass, weight, count in zip(*parts, strict=True):
-            check_range("constants.levels", level, 0.0)
-            check_range("constants.compass", compass, 0.0)
+            check_range("constants.levels", level, 0.0, 100.0)
+            check_range("constants.compass", compass, 0.0, 100.0)
             check_range("constants.weights", weight, 0.0, open_low=True)
-            check_range("constants.num_headings", count, 1)
+            check_range("constants.num_headings", count, 1, 99)
 
 
 class Components(NamedTuple):

@@ -17,8 +17,8 @@ import xarray as xr
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from locus.score.method import normalise
 from locus.score.path_set import PathSet
+from locus.score.posterior import normalise
 from locus.score.simulate import simulate
 from locus.score.tolerance import Constants, Tolerance
 from locus.settings.checks import check_range

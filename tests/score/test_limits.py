@@ -138,7 +138,7 @@ def plainly(limit: object, paths: xr.Dataset, snapshots: xr.Dataset, num_bins: i
     radio = Radio.carried_by(snapshots) or Radio()
     look = module._known_phases if limit is bayes else module._unknown_phases
     heard = paths.valid.values.any(1)
-    channel = module.despread(torch.from_numpy(snapshots.iq.values), radio)
+    channel = torch.from_numpy(module.despread(snapshots.iq.values, radio))
     coefficients, constant = module._powers(paths.isel(candidate=heard), channel, radio, look)
     weight = np.where(np.arange(num_bins) < num_bins // 4, 7.0, 6.0)
     weight[[0, num_bins // 4]] = 6.5
