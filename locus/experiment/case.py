@@ -21,7 +21,8 @@ from locus.receiver import estimator, observation
 from locus.room import errors
 from locus.room.layout import MIN_DISTANCE, Layout, Pose, away_from, draw_position
 from locus.score.method import Scorer
-from locus.settings.config import Config, EstimatorOptions, Radio, TwinOptions
+from locus.settings.config import Config, EstimatorOptions, Radio, Room, TwinOptions
+from locus.settings.untrusted import short
 from locus.twin import Twin, base, make_twin
 
 PATH_TYPES = {"aoa": "float32", "delay": "float64", "gain": "complex64", "order": "int8"}
@@ -278,6 +279,11 @@ def trace_possible(twin: Twin, layout: Layout, pose: Pose, points: NDArray[np.fl
     )
 
 
+def check_room(room: Room) -> None:
+    """Raise a ValueError, within seconds, if no room can be drawn with these settings; nothing else tells so early."""
+    Layout.random(np.random.default_rng(0), room)
+
+
 def _free_directions(
     layout: Layout, pose: Pose, points: NDArray[np.float64], distances: Sequence[float], rng: Generator
 ) -> NDArray[np.float64]:
@@ -294,5 +300,5 @@ def _free_directions(
         free = (layout.is_free(ends.reshape(-1, 2)).reshape(far.shape) & far).all(axis=0)
         found[left[free]] = drawn[free]
     raise ValueError(
-        f"Expected a room with free space {max(distances):g} m from every transmitter, got {layout.room.wkt}"
+        f"Expected a room with free space {max(distances):g} m from every transmitter, got {short(layout.room.wkt)}"
     )

@@ -8,14 +8,19 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import numba
 import torch
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, KilledWorker, LocalCluster, as_completed
+from distributed.comm import CommClosedError
+
+from locus.settings.atomic import scratch_folder
+from locus.settings.untrusted import whole_number
 
 LIMITS = {
     # One thread per worker: throughput scales with workers, and Sionna becomes deterministic.
@@ -29,7 +34,20 @@ LIMITS = {
 }
 """Environment of a worker process. It must be set before the start, as OpenMP and glibc read it only once."""
 
+WATCH_SECONDS = 5.0
+"""Time [s] between two looks at whether there are workers."""
+MAX_WORKERS = 1024
+"""Maximum number of local processes."""
+
 _START_SECONDS = 300  # generous, for a busy machine
+
+
+def check_workers(num_workers: int | None = None, scheduler: str | None = None) -> None:
+    """Raise a ValueError unless workers can be asked for like this, before anything else is done."""
+    if num_workers is not None and scheduler is not None:
+        raise ValueError("Expected 'workers' or 'scheduler', got both")
+    if num_workers is not None:
+        whole_number("workers", num_workers, 1, MAX_WORKERS)
 
 
 @contextmanager
@@ -40,11 +58,10 @@ def connect(num_workers: int | None = None, scheduler: str | None = None) -> Ite
         ValueError: both are given, or ``num_workers`` is below 1.
         OSError: there is no scheduler at the address.
     """
-    if num_workers is not None and scheduler is not None:
-        raise ValueError("Expected 'workers' or 'scheduler', got both")
-    if num_workers is not None and num_workers < 1:
-        raise ValueError(f"Expected 'workers' in [1, inf), got {num_workers}")
+    check_workers(num_workers, scheduler)
     if scheduler is not None:
+        for name in [one for one in logging.root.manager.loggerDict if one.startswith("distributed")]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # we say what matters, in one line
         with Client(scheduler, timeout=10, set_as_default=False) as client:
             yield client
         return
@@ -67,29 +84,32 @@ def connect_lazily(num_workers: int | None = None, scheduler: str | None = None)
 
 @contextmanager
 def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
-    """Worker processes of a scheduler, restarted when they die; they end with their scheduler.
+    """Worker processes of a scheduler, restarted when they die; they end with this process, even if it is killed.
 
     Dask's own local workers receive their environment through that of this process, which would affect kernels compiled
     here at the same time. These workers are started with a separate environment.
     """
-    options = f"--nworkers {num_workers} --nthreads 1 --memory-limit 0 --no-dashboard --death-timeout {_START_SECONDS}"
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, *options.split()]
+    # By default, a worker would listen on every interface for whoever sends it work
+    options = "--host 127.0.0.1 --dashboard-address 127.0.0.1:0 --no-dashboard --nthreads 1 --memory-limit 0 "
+    options += f"--nworkers {num_workers} --death-timeout {_START_SECONDS}"
+    command = [sys.executable, "-m", "locus.experiment.worker", scheduler, *options.split()]
     environment = {**os.environ, **LIMITS, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    with tempfile.TemporaryDirectory() as scratch:
-        started = subprocess.Popen(
-            [*command, "--local-directory", scratch],
+    with (
+        scratch_folder("workers") as scratch,
+        subprocess.Popen(
+            [*command, "--local-directory", str(scratch)],
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # closes with this process
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C reaches only this process, which then ends the workers
-        )
+        ) as started,
+    ):
         try:
             yield
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
 
 
 @contextmanager
@@ -131,11 +151,55 @@ def each(
             completed.add(future)
             return
 
-    for _ in range(ahead):
-        submit()
-    for future in completed:
-        result = future.result()
-        item = under_way.pop(future)
-        future.release()
-        submit()
-        yield item, result
+    with _waiting(client, lambda: len(under_way)), _translated():
+        for _ in range(ahead):
+            submit()
+        for future in completed:
+            result = future.result()
+            item = under_way.pop(future)
+            future.release()
+            submit()
+            yield item, result
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the many ways in which a cluster fails into one RuntimeError."""
+    try:
+        yield
+    except (CancelledError, CommClosedError, KilledWorker) as error:
+        raise RuntimeError(
+            f"Expected the scheduler and its workers to stay, got {type(error).__name__}: the scheduler was lost, or "
+            "workers died again and again over the same work; what is finished is kept, so repeat the command"
+        ) from error
+
+
+@contextmanager
+def _waiting(client: Client, num_tasks: Callable[[], int]) -> Iterator[None]:
+    """Say so when no worker is left, and when there are some again; a Dask client waits for them without a word."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        said = False
+        while not ended.wait(WATCH_SECONDS):
+            try:
+                workers = len(client.scheduler_info(n_workers=-1)["workers"])
+            except Exception:  # the main thread hears of a lost scheduler, too
+                continue
+            if not workers and not said:
+                print(
+                    f"No worker is left: {num_tasks()} tasks wait for one to connect to {client.scheduler.address} "
+                    "(`dask worker` starts one); Ctrl-C ends, and what is finished is kept",
+                    file=sys.stderr,
+                    flush=True,
+                )
+            elif workers and said:
+                print(f"{workers} workers are back", file=sys.stderr, flush=True)
+            said = not workers
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()

@@ -55,19 +55,23 @@ class Condition:
 
 def conditions(config: Config) -> list[Condition]:
     """Conditions to evaluate, the exact twin first. Kind ``all`` is :func:`locus.room.errors.everything`."""
-    materials = [name for name in _MATERIALS if name != config.room.material and defined(name, config.radio.carrier)]
     return [
         Condition("none", "exact"),
         *(Condition(kind, f"{m:g} m", {kind: m}) for kind in ("obstacles", "walls", "position") for m in METRES),
         *(Condition("heading", f"{angle:g}°", {"heading": math.radians(angle)}) for angle in _DEGREES),
         *(Condition("missing", f"{n}", {"missing": n}) for n in range(1, min(3, config.room.num_obstacles) + 1)),
-        *(Condition("material", name, {"material": name}) for name in materials),
+        *(Condition("material", name, {"material": name}) for name in other_materials(config)),
         *(Condition("transmitter", f"{m:g} m", moved=m) for m in METRES),
         *(Condition("all", f"{m:g} m", errors.everything(m)) for m in METRES),
         Condition("scale", f"{100 * _SCALE:g} %", {"scale": _SCALE}),
         *_depths(config.twin.max_depth),
         *(Condition("physics", name, world={name: True}) for name in ("diffraction", "refraction")),
     ]
+
+
+def other_materials(config: Config) -> list[str]:
+    """Wrong materials to try."""
+    return [name for name in _MATERIALS if name != config.room.material and defined(name, config.radio.carrier)]
 
 
 def _depths(depth: int) -> list[Condition]:

@@ -20,19 +20,21 @@ class StoreError(RuntimeError):
 
 
 @contextmanager
-def exclusive(store: Path) -> Iterator[None]:
-    """Lock a store for writing. The lock ends with the process, even if it is killed.
+def exclusive(store: Path, name: str | None = None) -> Iterator[None]:
+    """Lock a store, or whatever ``name`` says, for writing. The lock ends with the process, even if it is killed.
 
     Raises:
         StoreError: another process holds the lock; the message gives its process id.
     """
+    store.parent.mkdir(parents=True, exist_ok=True)
     with store.with_suffix(".lock").open("a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
             raise StoreError(
-                f"Expected {store.name} free for writing, got it held by process {lock.read().strip() or 'unknown'}; "
+                f"Expected {name or store.name} free for writing, got it held by process "
+                f"{lock.read().strip() or 'unknown'}; "
                 "wait for it to finish, or end it"
             ) from None
         lock.truncate(0)

@@ -2,7 +2,7 @@
 
 A user who knows how large the errors of a twin are can draw worlds that have such errors around the believed one, trace
 the candidates in each, and average the likelihoods. This takes as many tracings as worlds, so it is computed for some
-rooms only, and for errors that a tolerance covers.
+rooms only.
 """
 
 from __future__ import annotations
@@ -12,13 +12,22 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.random import Generator
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from locus.experiment import ingredients, splits
 from locus.experiment.artifact import Artifact, Result, Workers, here
 from locus.experiment.case import Case
-from locus.experiment.conditions import SPLIT, Condition, conditions, exact_case, heard, world_twin
+from locus.experiment.conditions import (
+    SPLIT,
+    Condition,
+    conditions,
+    exact_case,
+    heard,
+    other_materials,
+    world_twin,
+)
 from locus.experiment.over_groups import over_groups
 from locus.experiment.path_set_fit import PathSetFit, fitted
 from locus.experiment.wrong_twin import Robustness, by_condition, name_conditions
@@ -31,7 +40,7 @@ from locus.score.path_set import PathSet
 from locus.score.tolerance import Constants, Tolerance
 from locus.settings.config import Config
 
-RECIPE = 1
+RECIPE = 2
 
 NUM_LAYOUTS = 16
 """Number of groups, the first of Eval Random; at most a twentieth of its groups, but two."""
@@ -46,15 +55,14 @@ _EXACT = Tolerance(0.0, 0.0, 0.0, 0.0)
 
 
 def sampled(condition: Condition) -> bool:
-    """Whether worlds are sampled around the twin of a condition."""
-    return bool(condition.errors) and (condition.small or condition.kind == "scale")
+    """Whether worlds are sampled around the twin of a condition: not where only the physics differ."""
+    return bool(condition.errors) or condition.moved > 0
 
 
 def evaluate_group(config: Config, index: int, constants: Constants) -> xr.Dataset:
     """Log posteriors (condition, snapshot, method) of the truths of a group; NaN where a method has none.
 
-    There is no true world for a transmitter off its candidate, and no worlds are sampled for errors that are not
-    geometric, or larger than 1 m or 5 degrees.
+    There is no true world for a transmitter off its candidate, and no worlds are sampled where only the physics differ.
     """
     exact = exact_case(config, index)
     none = np.full(len(exact.truth), np.nan)
@@ -84,20 +92,41 @@ def _with_true_world(exact: Case, condition: Condition, constants: Constants) ->
 
 def _with_sampled_worlds(exact: Case, condition: Condition, constants: Constants) -> NDArray[np.float64]:
     """Log posteriors (snapshot) of the truths, from likelihoods averaged over worlds around the believed one."""
-    sizes = condition.errors
-    plan = max(sizes.get("obstacles", 0.0), sizes.get("walls", 0.0))
-    scorer = PathSet(
-        tolerance=Tolerance(
-            _REMAINING * plan, _REMAINING * sizes.get("position", 0.0), _REMAINING * sizes.get("heading", 0.0), 0.0
-        ),
-        constants=constants,
-    )
-    believed, observed = exact.believed(sizes), exact.seen_by(scorer)
+    case, sizes = heard(exact, condition), condition.errors
     rng = splits.world_rng(exact.config, SPLIT, exact.index)
-    worlds = [exact.trace_believed(errors.believed(*believed, sizes, rng)) for _ in range(NUM_WORLDS)]
-    summed = np.logaddexp.reduce([scorer.log_likelihood(paths, observed).values for paths in worlds])
-    own = normalise(summed)[np.arange(len(exact.truth)), exact.truth]
+    scorer = PathSet(tolerance=_remaining(condition), constants=constants)
+    if condition.moved:
+        worlds = [_moved_candidates(exact, condition.moved, rng) for _ in range(NUM_WORLDS)]
+    else:
+        believed = exact.believed(sizes)
+        if "material" in sizes:
+            sizes = {"materials": (exact.config.room.material, *other_materials(exact.config))}
+        drawn = [errors.possible(*believed, sizes, rng, exact.config.room) for _ in range(NUM_WORLDS)]
+        worlds = [exact.trace_believed(scene) for scene in drawn]
+    observed = case.seen_by(scorer)
+    summed = np.logaddexp.reduce(
+        [scorer.log_likelihood(paths, observed, spacing=_REMAINING * condition.moved).values for paths in worlds]
+    )
+    own = normalise(summed)[np.arange(len(case.truth)), case.truth]
     return floored(own, len(exact.candidates), _FLOOR)
+
+
+def _remaining(condition: Condition) -> Tolerance:
+    """Tolerance of each sampled world, which is not the true one, either; obstacles drawn at random are far from it."""
+    sizes = condition.errors
+    if "missing" in sizes:
+        return Tolerance()
+    plan = max(sizes.get("obstacles", 0.0), sizes.get("walls", 0.0))
+    return Tolerance(
+        _REMAINING * plan, _REMAINING * sizes.get("position", 0.0), _REMAINING * sizes.get("heading", 0.0), 0.0
+    )
+
+
+def _moved_candidates(exact: Case, distance: float, rng: Generator) -> xr.Dataset:
+    """Paths of candidates that are moved by ``distance`` [m], each in a random direction."""
+    angle = rng.uniform(0, 2 * np.pi, len(exact.candidates))
+    points = exact.candidates + distance * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return exact.trace_believed((exact.layout, exact.pose), points)
 
 
 class Reachable(Result):
@@ -134,7 +163,7 @@ class Reachable(Result):
 
     def seconds(self, num_workers: int) -> float:
         """Estimated time [s] on ``num_workers`` workers."""
-        return 40.0 * self.num_groups * self.run.config.evaluation.num_candidates / 1000 / num_workers
+        return 80.0 * self.num_groups * self.run.config.evaluation.num_candidates / 1000 / num_workers
 
     def make(self, workers: Workers = here) -> None:
         """Evaluate the first groups under every condition."""

@@ -10,15 +10,15 @@ from typing import Any
 
 from locus.experiment.artifact import Artifact
 from locus.experiment.run import Run, versions
-from locus.settings.atomic import write_text
-from locus.settings.checksums import checksum
-from locus.settings.units import duration
+from locus.settings.checksums import checksum, damaged, sealing
+from locus.settings.units import duration, size
 
 
 def read(run: Run) -> dict[str, Any]:
     """Read the report of a run; it has no steps if report.json is missing or damaged."""
+    path = run.path / "report.json"
     try:
-        report = json.loads((run.path / "report.json").read_text(encoding="utf-8"))
+        report = None if damaged(path) else json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         report = None
     if not isinstance(report, dict) or not isinstance(report.get("steps"), dict):
@@ -39,7 +39,8 @@ def note(run: Run, made: Artifact, seconds: float, kept: Iterable[Artifact] = ()
                 continue
             report["steps"][step.name] = _entry(run, step, None)
         report["steps"][step.name]["state"] = "fresh"
-    write_text(run.path / "report.json", json.dumps(report, indent=2) + "\n")
+    with sealing(run.path / "report.json") as scratch:
+        scratch.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 def machine() -> dict[str, Any]:
@@ -72,6 +73,6 @@ def plan(run: Run, due: Iterable[Artifact], num_workers: int | None = None) -> t
         seconds = measured["seconds"] if same and measured["seconds"] else step.seconds(workers)
         total, disk = total + seconds, disk + step.max_bytes
         lines[step.name] = f"{step.name}: to make, about {duration(seconds)}" + (
-            f", at most {step.max_bytes / 2**30:.2f} GiB" if step.max_bytes else ""
+            f", at most {size(step.max_bytes)}" if step.max_bytes else ""
         )
-    return lines, f"about {duration(total)} on {workers} workers, at most {disk / 2**30:.2f} GiB"
+    return lines, f"about {duration(total)} on {workers} workers, at most {size(disk)}"

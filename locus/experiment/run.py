@@ -15,10 +15,11 @@ from typing import Any
 
 import yaml
 
-from locus.settings.atomic import write_text
+from locus.settings.checksums import check_intact, sealing
 from locus.settings.config import Config
 from locus.settings.profiles import load_config, profile_names
 from locus.settings.recording import watched
+from locus.settings.untrusted import MAX_YAML_BYTES, parse_yaml, read_text, short
 
 _RECORDED = (
     "locus-dt",
@@ -63,7 +64,7 @@ def data_root() -> Path:
         FileNotFoundError: LOCUS_DATA is not set, and there is no repository.
     """
     if "LOCUS_DATA" in os.environ:
-        return Path(os.environ["LOCUS_DATA"])
+        return Path(os.environ["LOCUS_DATA"]).absolute()  # workers and kernels may have another working folder
     try:
         return repository() / "data"
     except FileNotFoundError as error:
@@ -104,7 +105,8 @@ class Run:
     def save(self) -> None:
         """Write profile, configuration and versions to run.yml."""
         content = {"profile": self.profile, "config": self.config.to_dict(), "versions": versions()}
-        write_text(self.path / "run.yml", yaml.safe_dump(content, sort_keys=False))
+        with sealing(self.path / "run.yml") as scratch:
+            scratch.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
 def open_run(
@@ -119,6 +121,7 @@ def open_run(
         ValueError: a setting is unknown, of the wrong type or out of range, or the run's run.yml cannot be read.
         FileNotFoundError: there is no profile or run of this name.
     """
+    check_name(name)
     if run is not None:
         check_name(run)
     if name in profile_names():
@@ -136,9 +139,10 @@ def open_run(
             "`locus reproduce` makes one"
         )
     try:
-        content = yaml.safe_load(recipe.read_text(encoding="utf-8"))
+        check_intact(recipe)
+        content = parse_yaml(read_text(recipe, MAX_YAML_BYTES, "settings"))
         settings, profile = content["config"], str(content.get("profile", ""))
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"Expected settings in run.yml of run {name!r}, got a damaged file; "
             f"`locus reproduce --profile PROFILE --run {name}` writes it again, `locus runs --remove {name}` removes it"
@@ -148,8 +152,8 @@ def open_run(
 
 def check_name(run: str) -> None:
     """Raise a ValueError unless ``run`` is a valid name of a run, not a path."""
-    if not re.fullmatch(r"[\w][\w.-]*", run):
-        raise ValueError(f"Expected 'run' of letters, digits, '-', '_' and '.', got {run!r}")
+    if not isinstance(run, str) or len(run) > 100 or not re.fullmatch(r"[\w][\w.-]*", run):
+        raise ValueError(f"Expected 'run' of at most 100 letters, digits, '-', '_' and '.', got {short(run)}")
 
 
 def fingerprint(recipe: Mapping[str, Any]) -> str:

@@ -12,7 +12,8 @@ from locus.settings.config import Config
 
 # Random streams. Splits with different streams share no layouts; the two evaluation splits share theirs.
 _ROOMS = {"train": 0, "test": 1, "eval_random": 2, "eval_grid": 2, "check": 3}
-_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS, _PHASES, _IDEAL, _WORLDS = 0, 1, 2, 3, 4, 5, 6
+_LAYOUT, _CANDIDATES, _SNAPSHOT, _ERRORS, _PHASES, _IDEAL, _WORLDS, _WALK = 0, 1, 2, 3, 4, 5, 6, 7
+_FURNITURE, _SURVEY = 20, 21
 
 SPLITS = ("train", "test", "eval_random", "eval_grid")
 """Splits of the experiment; the extra split ``check`` compares twins."""
@@ -96,6 +97,21 @@ def ideal_rng(config: Config, split: str, index: int) -> Generator:
 def world_rng(config: Config, split: str, index: int) -> Generator:
     """Generator of the worlds that are sampled around the twin of a group."""
     return np.random.default_rng([config.seed, _ROOMS[split], index, _WORLDS])
+
+
+def walk_rng(config: Config, split: str, index: int, part: int) -> Generator:
+    """Generator of one part of a walk through the room of a group: poses, transmitter, ties, noise of a snapshot."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _WALK, part])
+
+
+def furniture_rng(config: Config, split: str, index: int) -> Generator:
+    """Generator of the furniture in the room of a group."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _FURNITURE])
+
+
+def survey_rng(config: Config, split: str, index: int) -> Generator:
+    """Generator of the errors of a robot that maps the room of a group."""
+    return np.random.default_rng([config.seed, _ROOMS[split], index, _SURVEY])
 
 
 def tie_rng(config: Config, split: str, index: int, *, off_list: bool = False) -> Generator:

@@ -24,6 +24,7 @@ from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.journal import Journal, StoreError, exclusive
 from locus.experiment.run import Run, versions
 from locus.settings.config import Config
+from locus.settings.units import size
 
 FREE_DISK = 1.2
 """Free disk space required before a build starts, as a multiple of the largest size the store can reach."""
@@ -154,6 +155,7 @@ class Store(Artifact):
             if not self.path.exists():
                 self._create()
             self._journal.clean()
+            shutil.rmtree(self.path.with_name(f".{self.path.name}.old"), ignore_errors=True)  # of a killed removal
             done = self.count(set(range(self.num_blocks)) - set(todo))
             with tqdm(total=done + self.count(todo), initial=done, desc=title, unit="group") as bar:
                 for block, arrays in cluster.each(workers(), self.work, todo):
@@ -277,7 +279,7 @@ class Store(Artifact):
         free = shutil.disk_usage(self.path.parent).free
         if free < needed:
             raise StoreError(
-                f"Expected {needed / 2**30:.1f} GiB of free disk for {self.split}, got {free / 2**30:.1f}; "
+                f"Expected {size(needed)} of free disk for {self.split}, got {size(free)}; "
                 "free some, or set LOCUS_DATA to a folder on a larger disk"
             )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,18 @@ import pandas as pd
 
 from locus.experiment import cluster
 from locus.experiment.artifact import due as find_due
+from locus.experiment.case import check_room
+from locus.experiment.journal import exclusive
 from locus.experiment.libraries import Observations
 from locus.experiment.rows import EVALUATIONS, Rows
 from locus.experiment.run import Run, data_root, fingerprint, open_run
 from locus.experiment.weights import Weights
 from locus.judge import metrics
 from locus.score.weight_files import check_method
+from locus.settings.untrusted import short
+
+MAX_RUNS = 500
+"""Maximum number of combinations of a sweep."""
 
 
 def combinations(profile: str, changes: Mapping[str, Any], over: Mapping[str, Sequence[Any]]) -> dict[str, Run]:
@@ -27,7 +35,10 @@ def combinations(profile: str, changes: Mapping[str, Any], over: Mapping[str, Se
         ValueError: nothing is swept, a setting has no value, or one is unknown or out of range.
     """
     if not over or not all(over.values()):
-        raise ValueError(f"Expected settings to sweep over, each with values, got {dict(over)}")
+        raise ValueError(f"Expected settings to sweep over, each with values, got {short(dict(over))}")
+    count = math.prod(len(values) for values in over.values())
+    if count > MAX_RUNS:
+        raise ValueError(f"Expected at most {MAX_RUNS} combinations to sweep over, got {count}")
     picks = [dict(zip(over, values, strict=True)) for values in itertools.product(*over.values())]
     runs = [open_run(profile, {**changes, **pick}) for pick in picks]
     return {run.name: run for run in runs}
@@ -48,15 +59,24 @@ def sweep(
 
     Returns:
         One row per combination: the swept settings, L and R with their 95 % intervals, and the name of the run.
+
+    Raises:
+        StoreError: another command writes to one of the runs.
     """
     check_method(method)
     if evaluation not in EVALUATIONS:
-        raise ValueError(f"Expected 'evaluation' in {list(EVALUATIONS)}, got {evaluation!r}")
+        raise ValueError(f"Expected 'evaluation' in {list(EVALUATIONS)}, got {short(evaluation)}")
+    cluster.check_workers(num_workers, scheduler)
     runs = combinations(profile, changes, over)
+    for room in {run.config.room for run in runs.values()}:
+        check_room(room)
     due = [run for run in runs.values() if not _rows(run, method, evaluation).fresh()]
-    for run in due:
-        run.save()
-    with cluster.connect(num_workers, scheduler) as client:
+    with ExitStack() as stack:
+        for run in due:  # all of them before any work, so that the second of two sweeps stops at once
+            stack.enter_context(exclusive(run.path / "run.yml", f"run {run.name}"))
+        for run in due:
+            run.save()
+        client = stack.enter_context(cluster.connect(num_workers, scheduler))
         for run in due:
             if not Weights(run, method).fresh():
                 for store in find_due([Observations(run, "train")]):

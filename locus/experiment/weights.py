@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from locus.settings.checks import check_range, plain
 from locus.settings.checksums import intact
 from locus.settings.device import device
 from locus.settings.recording import unrecorded
+from locus.settings.untrusted import short
 
 _TRAIN_SECONDS = 3e-4  # per layout, epoch and encoding, on the machine of benchmarks/results.json
 
@@ -226,12 +228,14 @@ def load_with_header(name: str, method: str = "locus_dt") -> tuple[Method | Lite
 
 def find_weights(name: str, method: str = "locus_dt") -> Path:
     """File that :func:`load_scorer` loads; an installed copy of locus includes the weights of the paper's run."""
-    if name.endswith((".safetensors", ".tflite")):
+    if isinstance(name, str | Path) and str(name).endswith((".safetensors", ".tflite")):
         path = Path(name)
         maker = "export" if path.suffix == ".tflite" else "train"
         remedy = f"`locus {maker}` makes one" + (" in the folder of a run" if maker == "train" else "")
     else:
-        check_method(method.partition(".")[0])
+        check_method(method.partition(".")[0] if isinstance(method, str) else method)
+        if not re.fullmatch(r"\w+(\.\w+)*", method):
+            raise ValueError(f"Expected 'method' as a name, not a path, got {short(method)}")
         installed = Path(__file__).parents[1] / "paper_models" / f"{method}.safetensors"
         if name == "paper" and installed.is_file():
             return installed

@@ -97,11 +97,11 @@ def test_the_closer_reading_follows_from_the_numbers(run: locus.Run) -> None:
         "paths": 3,
     }
     said = tables.which_reading(table=far, raw=theirs, printed=printed())
-    assert "by at most 0.0 points, with estimated paths by at most 20.0." in said
+    assert "by at most 0.0 points; with estimated paths, by at most 20.0." in said
     assert said.endswith("the words of Sec. III-D taken literally.")
     worse = theirs.assign(ratio=theirs.ratio - 0.01)
     said = tables.which_reading(table=far, raw=worse, printed=printed())
-    assert said.endswith("But 6 of them are better than ours with samples, so something else differs, too.")
+    assert said.endswith("But six of them are better than ours with samples, so something else differs, too.")
     frame = tables.inputs_frame(Table(run).open(), IqBaselines(run).summary(), printed())
     assert frame.shape == (6, 3)
     assert frame.loc[("Eval Grid", "Gauss-Cart"), "in the paper"] == "0.9"

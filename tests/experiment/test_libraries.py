@@ -216,7 +216,7 @@ def test_too_little_disk_is_an_error_before_work_starts(copy: Library, monkeypat
     shutil.rmtree(copy.path)
     monkeypatch.setattr(store.shutil, "disk_usage", lambda _: SimpleNamespace(free=10_000))
     with pytest.raises(
-        StoreError, match=r"Expected 0\.0 GiB of free disk for train, got 0\.0; free some, or set LOCUS_DATA"
+        StoreError, match=r"Expected [\d.]+ kB of free disk for train, got 10 kB; free some, or set LOCUS_DATA"
     ):
         copy.build(nobody)
     assert not copy.path.exists()
@@ -237,7 +237,7 @@ def test_dry_run_says_time_and_disk_and_writes_nothing(
     ("arguments", "message"),
     [
         (["trian"], "Expected 'split' in ['train', 'test', 'eval_random', 'eval_grid'], got 'trian'"),
-        (["train", "--workers", "0"], "Expected 'workers' in [1, inf), got 0"),
+        (["train", "--workers", "0"], "Expected 'workers' in [1, 1024], got 0"),
         (
             ["train", "--workers", "1", "--scheduler", "tcp://127.0.0.1:1"],
             "Expected 'workers' or 'scheduler', got both",

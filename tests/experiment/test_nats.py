@@ -89,5 +89,5 @@ def test_the_figure_shows_every_step(run: locus.Run) -> None:
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(TITLES.values())
     assert len(axes.patches) == len(TITLES) - 1
-    assert len(axes.get_legend().get_texts()) == 1
+    assert len(figure.legends[0].get_texts()) == 1
     plt.close(figure)

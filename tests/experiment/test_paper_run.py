@@ -54,7 +54,7 @@ def test_a_word_in_a_chapter_makes_that_chapter_due(
     monkeypatch.setattr(reproduce, "chapters", lambda _=None: sources)
     assert _due(paper) == []
     sources[2].write_text(
-        sources[2].read_text(encoding="utf-8").replace("# Here are first maps", "# Here are the first maps")
+        sources[2].read_text(encoding="utf-8").replace("# The twin says what", "# The twin tells what")
     )
     assert _due(paper) == ["notebooks/03_score_and_loss"]
 

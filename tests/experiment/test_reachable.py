@@ -12,10 +12,11 @@ from smoke import make, smoke_run
 
 import locus
 from locus.book.figures import error_figures
-from locus.experiment import reachable, wrong_twin
-from locus.experiment.conditions import Condition, conditions, exact_case
+from locus.experiment import reachable, splits, wrong_twin
+from locus.experiment.conditions import Condition, conditions, exact_case, other_materials
 from locus.experiment.reachable import NUM_WORLDS, Reachable
 from locus.experiment.wrong_twin import Robustness
+from locus.room import errors
 from locus.room.layout import Pose
 from locus.score.path_set import PathSet
 from locus.score.tolerance import Constants, Tolerance
@@ -62,8 +63,9 @@ def test_the_true_world_is_that_of_the_snapshots(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_array_equal(found[1, :, 0], found[0, :, 0])
     assert np.isfinite(found[2, :, 0]).all()
     assert (found[2, :, 0] != found[0, :, 0]).any()
-    assert np.isnan(found[3]).all()
-    assert np.isnan(found[:, :, 1]).all()
+    assert np.isnan(found[3, :, 0]).all()
+    assert np.isnan(found[[0, 2], :, 1]).all()
+    assert np.isfinite(found[[1, 3], :, 1]).all()
 
 
 def test_worlds_without_errors_are_the_true_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,9 +90,28 @@ def test_likelihoods_of_sampled_worlds_are_averaged(monkeypatch: pytest.MonkeyPa
     assert 0 < matched < NUM_WORLDS
 
 
-def test_worlds_are_sampled_for_errors_of_plan_and_pose() -> None:
-    kinds = {one.kind for one in conditions(CONFIG) if reachable.sampled(one)}
-    assert kinds == {"obstacles", "walls", "position", "heading", "all", "scale"}
+def test_worlds_are_sampled_unless_only_the_physics_differ() -> None:
+    kinds = {one.kind for one in conditions(CONFIG) if not reachable.sampled(one)}
+    assert kinds == {"none", "depth", "physics"}
+
+
+def test_the_material_of_a_world_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The average over worlds of all materials is that of each material's likelihood, weighted by how often it came."""
+    found = evaluate(monkeypatch, Condition("material", "metal", {"material": "metal"}))[0, :, 1]
+    case = exact_case(CONFIG, 0)
+    observed, reference = case.seen_by(EXACT), EXACT.log_likelihood(case.paths, case.seen_by(EXACT)).values
+    rng, likelihood = splits.world_rng(CONFIG, "eval_random", 0), np.zeros(reference.shape)
+    for _ in range(NUM_WORLDS):
+        world, pose = errors.possible(
+            *case.believed({"material": "metal"}),
+            {"materials": (CONFIG.room.material, *other_materials(CONFIG))},
+            rng,
+            CONFIG.room,
+        )
+        assert len(set(world.materials)) == 1
+        logs = EXACT.log_likelihood(case.trace_believed((world, pose)), observed).values
+        likelihood += np.exp(logs - reference.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(found, of_truth(likelihood), rtol=1e-9)
 
 
 def test_the_path_set_is_compared_on_the_same_snapshots(run: locus.Run) -> None:
@@ -102,8 +123,9 @@ def test_the_path_set_is_compared_on_the_same_snapshots(run: locus.Run) -> None:
     same = np.isin(whole.group, rows.group)
     loss = -whole.log_posterior.sel({"method": "path_set"})[:, same].mean("snapshot") - math.log(50)
     np.testing.assert_allclose(found.loss.sel({"method": "path_set"}), loss, atol=1e-5)
-    known = [reachable.sampled(one) for one in conditions(run.config)]
+    kinds = conditions(run.config)
+    known = [reachable.sampled(one) for one in kinds]
     np.testing.assert_array_equal(found.loss.sel({"method": "sampled_worlds"}).notnull(), known)
     table = error_figures.reachable_frame(found)
-    assert len(table) == sum(not one.moved for one in conditions(run.config))
-    assert (table == "").sum().tolist() == [0, len(table) - sum(known), 0]
+    assert len(table) == len(kinds)
+    assert (table == "").sum().tolist() == [0, len(table) - sum(known), sum(one.moved > 0 for one in kinds)]

@@ -30,7 +30,10 @@ def test_a_saved_run_opens_by_its_name(data: Path) -> None:
     content = yaml.safe_load((data / run.name / "run.yml").read_text())
     assert content["config"]["room"]["size"] == 80.0
     assert content["versions"]["sionna-rt"] == "2.2.0"
-    assert [path.name for path in (data / run.name).iterdir()] == ["run.yml"]  # no scratch file is left
+    assert sorted(path.name for path in (data / run.name).iterdir()) == [
+        "SHA256SUMS",
+        "run.yml",
+    ]  # no scratch file is left
 
 
 def test_what_does_not_exist_is_named() -> None:

@@ -175,23 +175,22 @@ def test_p_values_are_stored(run: locus.Run) -> None:
     np.testing.assert_array_equal(wrong_twin.noticed(rows).noticed.isnull(), rows.p_value.isnull().all("snapshot"))
 
 
-def test_tables_have_a_line_for_each_condition_and_only_for_those_that_are_worse(run: locus.Run) -> None:
+def test_tables_have_a_line_for_each_condition(run: locus.Run) -> None:
     rows = Robustness(run).open()
     found, count = wrong_twin.summary(rows), rows.sizes["condition"]
     assert error_figures.errors_frame(found, found).shape == (count, 8)
     assert error_figures.coverage_frame(found, wrong_twin.noticed(rows)).shape == (count, 5)
-    behind = wrong_twin.behind(rows, "path_set", ("locus_dt", "robust"))
-    for worse in (np.zeros(count, dtype=bool), np.arange(count) % 5 == 0):
-        shown = behind.assign(worse=("condition", worse))
-        assert len(error_figures.behind_frame(shown)) == worse.sum()
 
 
-def test_what_is_surely_better_is_told_in_words(run: locus.Run) -> None:
+def test_what_is_surely_better_or_worse_is_coloured(run: locus.Run) -> None:
     rows = Robustness(run).open()
     same = wrong_twin.compared(rows, "locus_dt", "locus_dt")
-    assert error_figures.listed(same, better=True) == error_figures.listed(same, better=False) == "none"
-    sure = same.assign(difference_high=same.difference_high - 1)
-    assert error_figures.listed(sure, better=True).startswith("each obstacle moved: 0.1 m, 0.3 m, 1 m, 3 m; each")
+    assert error_figures.named(same.isel(condition=[])) == "none"
+    ends = {"better": -1.0, "neither": 0.0, "worse": 1.0}
+    shown = {name: same + shift for name, shift in ends.items()}
+    table = error_figures.verdicts_frame({name: same.assign(one) for name, one in shown.items()})._repr_html_()
+    known = int(same.difference.notnull().sum())
+    assert table.count('class="better">-1.00<') == table.count('class="worse">+1.00<') == known > 0
 
 
 def test_the_robust_network_is_trained_on_wrong_twins_and_the_same_snapshots(run: locus.Run) -> None:
