@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from locus.capture.locate import locate as locate
+    from locus.capture.read import read_capture as read_capture
     from locus.experiment.run import Run as Run
     from locus.experiment.run import open_run as open_run
     from locus.experiment.weights import load_scorer as load_scorer
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from locus.room.layout import Pose as Pose
     from locus.score.path_set import PathSet as PathSet
     from locus.score.tolerance import Tolerance as Tolerance
+    from locus.score.walk import Odometry as Odometry
+    from locus.score.walk import Walk as Walk
     from locus.settings.config import Config as Config
     from locus.settings.config import EstimatorOptions as EstimatorOptions
     from locus.settings.config import Radio as Radio
@@ -32,6 +35,7 @@ HOMES = {
     "Config": "locus.settings.config",
     "EstimatorOptions": "locus.settings.config",
     "Layout": "locus.room.layout",
+    "Odometry": "locus.score.walk",
     "PathSet": "locus.score.path_set",
     "Pose": "locus.room.layout",
     "Radio": "locus.settings.config",
@@ -40,6 +44,7 @@ HOMES = {
     "Tolerance": "locus.score.tolerance",
     "Twin": "locus.twin",
     "TwinOptions": "locus.settings.config",
+    "Walk": "locus.score.walk",
     "estimate": "locus.receiver.estimator",
     "explore": "locus.explorer",
     "load_config": "locus.settings.profiles",
@@ -48,6 +53,7 @@ HOMES = {
     "make_twin": "locus.twin",
     "observe": "locus.receiver.observation",
     "open_run": "locus.experiment.run",
+    "read_capture": "locus.capture.read",
 }
 """Module of each public name."""
 

@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 from locus.room.layout import Layout, Pose, away_from, draw_position
 from locus.settings.checks import check_range
 from locus.settings.config import SPEED_OF_LIGHT, Radio
+from locus.settings.untrusted import whole_number
 
 GRID_POINTS = 31
 """Points per axis of the grid that the networks are used with by default."""
 MAX_CANDIDATES = 10_000
 
+_MOST_CELLS = 10**6  # of the bounding box, however fine a spacing is asked for
+_SPARSE = 0.01  # share of the bounding box
+_SPARE = 100  # candidates that may be too close to the receiver
 _MOST_EMPTY = 16  # points of the bounding box that are tried per candidate, at most
 _PER_CELL = 4  # candidates per resolution cell c / bandwidth: a path above the noise is located to a fraction of it
 
@@ -32,22 +36,27 @@ def find_spacing(layout: Layout, radio: Radio) -> float:
     return float(max(fine, most))
 
 
-def cell_candidates(layout: Layout, pose: Pose, spacing: float) -> tuple[NDArray[np.float64], float]:
+def cell_candidates(
+    layout: Layout, pose: Pose | None, spacing: float, most: int = MAX_CANDIDATES
+) -> tuple[NDArray[np.float64], float]:
     """Free centres [m] of equal cells that cover the room's bounding box, (n, 2), and the side of a cell [m].
 
-    The side is about ``spacing``, or larger if there would be more than ``MAX_CANDIDATES`` cells.
+    The side is about ``spacing``, or larger if there would be more than ``most`` cells. A cell around the receiver's
+    ``pose`` is left out.
     """
     check_range("spacing", spacing, 0.0, open_low=True)
     x0, y0, x1, y1 = layout.room.bounds
+    spacing = max(spacing, math.sqrt((x1 - x0) * (y1 - y0) / _MOST_CELLS), max(x1 - x0, y1 - y0) / _MOST_CELLS)
     while True:
         num_x, num_y = math.ceil((x1 - x0) / spacing), math.ceil((y1 - y0) / spacing)
         x = x0 + (np.arange(num_x) + 0.5) * (x1 - x0) / num_x
         y = y0 + (np.arange(num_y) + 0.5) * (y1 - y0) / num_y
         points = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
-        xy = away_from(pose, points[layout.is_free(points)])
-        if len(xy) <= MAX_CANDIDATES:
+        xy = points[layout.is_free(points)]
+        xy = away_from(pose, xy) if pose else xy
+        if len(xy) <= most:
             return _some(layout, xy), spacing
-        spacing *= 1.005 * math.sqrt(len(xy) / MAX_CANDIDATES)
+        spacing *= 1.005 * math.sqrt(len(xy) / most)
 
 
 def nearest_distance(xy: NDArray[np.float64]) -> float:
@@ -59,17 +68,25 @@ def nearest_distance(xy: NDArray[np.float64]) -> float:
     return float(np.median(distance)) if len(distance) else 0.0
 
 
-def grid_candidates(layout: Layout, pose: Pose, num_points: int = GRID_POINTS) -> NDArray[np.float64]:
+def grid_candidates(layout: Layout, pose: Pose | None, num_points: int = GRID_POINTS) -> NDArray[np.float64]:
     """Free points [m] of a grid over the room, ``num_points`` per axis, (n, 2), except the receiver's position."""
-    check_range("grid", num_points, 1, math.isqrt(MAX_CANDIDATES))
-    return _some(layout, away_from(pose, layout.grid(num_points)))
+    num_points = whole_number("grid", num_points, 1, math.isqrt(MAX_CANDIDATES))
+    xy = layout.grid(num_points)
+    return _some(layout, away_from(pose, xy) if pose else xy)
 
 
-def random_candidates(layout: Layout, pose: Pose, num_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def random_candidates(
+    layout: Layout, pose: Pose | None, num_points: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Random points [m] in the free space, (num_points, 2)."""
-    check_range("candidates", num_points, 1, MAX_CANDIDATES)
+    num_points = whole_number("candidates", num_points, 1, MAX_CANDIDATES)
     if layout.free_space.buffer(-layout.clearance).is_empty:
         raise ValueError(f"Expected free space, got none in {_space(layout)}")
+    if pose is None:
+        return layout.sample(num_points, rng)
+    x0, y0, x1, y1 = layout.room.bounds
+    if layout.free_space.area < _SPARSE * (x1 - x0) * (y1 - y0):  # one by one would take minutes
+        return away_from(pose, layout.sample(num_points + _SPARE, rng))[:num_points]
     return np.stack([draw_position(layout, pose, rng) for _ in range(num_points)])
 
 

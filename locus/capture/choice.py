@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from locus.capture.candidates import extent
-from locus.experiment.weights import load_with_header
 from locus.room.layout import Layout
-from locus.score.lite import LiteScorer
-from locus.score.method import Method
+from locus.score.options import METHOD_TITLES
 from locus.score.path_set import PathSet
 from locus.score.tolerance import Tolerance
-from locus.score.weight_files import METHODS
 from locus.settings.config import Config, EstimatorOptions, Radio, TwinOptions
+from locus.settings.untrusted import short
+
+if TYPE_CHECKING:
+    from locus.score.lite import LiteScorer
+    from locus.score.method import Method
 
 DEFAULT_WEIGHTS = "paper"
 """Run whose networks are used unless others are named."""
@@ -46,13 +48,13 @@ def choose(method: str | None, weights: str | None, tolerance: Tolerance | None,
     method = method or (PathSet.name if weights is None else "locus_dt")
     if method == PathSet.name:
         if weights is not None:
-            raise ValueError(f"Expected 'method' in {list(METHODS)} with weights of a run, got 'path_set'")
+            raise ValueError(f"Expected 'method' in {list(METHOD_TITLES)} with weights of a run, got 'path_set'")
         scorer = PathSet(radio or Radio(), tolerance=tolerance)
         return Choice(scorer, None, radio or Radio(), scorer.estimator, TwinOptions(), 0.0, {"method": method})
-    if method not in METHODS and weights is None:
-        raise ValueError(f"Expected 'method' in {[PathSet.name, *METHODS]}, got {method!r}")
+    if method not in METHOD_TITLES and weights is None:
+        raise ValueError(f"Expected 'method' in {[PathSet.name, *METHOD_TITLES]}, got {short(method)}")
     if tolerance is not None:
-        raise ValueError(f"Expected 'tolerance' with method 'path_set' only, got it with {method!r}")
+        raise ValueError(f"Expected 'tolerance' with method 'path_set' only, got it with {short(method)}")
     return _choose_network(method, weights or DEFAULT_WEIGHTS, radio)
 
 
@@ -68,7 +70,11 @@ def warn_of_size(layout: Layout, size: float) -> None:
 
 
 def _choose_network(method: str, weights: str, radio: Radio | None) -> Choice:
+    from locus.experiment.weights import load_with_header  # imports torch, which path sets do without
+    from locus.score.weight_files import check_header
+
     scorer, header = load_with_header(weights, method)
+    check_header(header, ("method", "config", "hash"), weights)
     config = Config.from_dict(header["config"])
     radio = radio or config.radio
     _check_radio(radio, config.radio, weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,71 +12,85 @@ import shapely
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from numpy.typing import NDArray
 
-from locus.draw import FLOOR, draw_map, draw_receiver, draw_room
+from locus.draw import COLOURS, FLOOR, RECEIVER, draw_posterior
 from locus.room.layout import Layout, Pose
-from locus.score.weight_files import METHOD_TITLES
 from locus.settings import units
 
-_STYLE: dict[str, Any] = {"cmap": "viridis", "vmin": FLOOR, "vmax": 0.0}  # the same for all posterior maps
+_MAX_ARROWS = 50  # of a long walk
 
 
-def location_figure(data: xr.Dataset, snapshot: int = 0) -> Figure:
-    """Posterior map of one snapshot, with the receiver, the most probable candidate and the 90 % set."""
-    several = "snapshot" in data.dims
-    one = data.isel(snapshot=snapshot) if several else data
-    layout = Layout.from_geojson(json.loads(data.attrs["layout"]))
-    x0, y0, x1, y1 = layout.room.bounds
-    height = float(np.clip(5.0 * (y1 - y0) / (x1 - x0), 2.0, 8.0))
-    figure, axes = plt.subplots(figsize=(6.4, height + 0.9), layout="constrained")
-    with np.errstate(divide="ignore"):
-        relative = np.log(one.posterior / one.posterior.max()).clip(min=_STYLE["vmin"])
-    axes.fill(*layout.room.exterior.xy, color="0.85", zorder=0)  # too close to a wall to be a candidate
-    draw_room(axes, layout)
-    mesh: ScalarMappable
-    if _on_grid(one):
-        mesh = draw_map(axes, relative, **_STYLE)
-        _outline(axes, one)
-    else:
-        mesh = axes.scatter(one.x, one.y, c=relative, s=14, zorder=1, **_STYLE)
-        inside = one.isel(candidate=one.credible.values)
-        axes.plot(inside.x, inside.y, "o", fillstyle="none", color="black", markersize=6, label="90 % set", zorder=3)
-    draw_receiver(axes, Pose(float(one.rx_x), float(one.rx_y), float(one.rx_heading)))
-    marker: dict[str, Any] = {"color": "white", "markersize": 9, "markeredgecolor": "black", "linestyle": "none"}
-    axes.plot(float(one.map_x), float(one.map_y), "P", label="most probable", zorder=8, **marker)
-    title = METHOD_TITLES.get(data.attrs["method"], "Path set") + (
-        f", snapshot {snapshot + 1} of {data.sizes['snapshot']}" if several else ""
-    )
-    share = float(one.credible_area) / layout.free_space.area
-    area = units.area(float(one.credible_area))
-    axes.set_title(f"{title}: 90 % in {area} m², {100 * share:.2g} % of the free space")
-    figure.colorbar(mesh, ax=axes, label="relative log posterior [nat]", extend="min", shrink=0.9)
+def location_figure(data: xr.Dataset, snapshot: int | None = None, truth: tuple[float, float] | None = None) -> Figure:
+    """Posterior map of one snapshot, with the receiver, the most probable candidate, the 90 % set and a known truth.
+
+    By default of the first snapshot, or of a walk, with the way so far, after the last.
+    """
+    figure, axes = empty_map(data)
+    draw_location(axes, data, snapshot, truth)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
-def _on_grid(data: xr.Dataset) -> bool:
-    """Whether the candidates lie on a grid; random ones share no coordinates."""
-    return len(np.unique(data.x)) * len(np.unique(data.y)) <= 10 * data.sizes["candidate"]
+def empty_map(data: xr.Dataset) -> tuple[Figure, Axes]:
+    """Figure with axes as large as the room needs, and the colour scale of all posterior maps."""
+    x0, y0, x1, y1 = room_of(data).room.bounds
+    height = float(np.clip(5.0 * (y1 - y0) / (x1 - x0), 2.0, 8.0))
+    figure, axes = plt.subplots(figsize=(6.4, height + 1.4), layout="constrained")
+    scale = ScalarMappable(Normalize(FLOOR, 0.0), COLOURS)
+    figure.colorbar(scale, ax=axes, label="relative log posterior [nat]", extend="min", shrink=0.9)
+    return figure, axes
 
 
-def _outline(axes: Axes, data: xr.Dataset) -> None:
-    """Draw the outline of the grid cells in the 90 % set."""
-    half = [_step(data[name].values) / 2 for name in ("x", "y")]
-    inside = data.isel(candidate=data.credible.values)
-    x, y = inside.x.values, inside.y.values
-    cells = shapely.box(x - half[0], y - half[1], x + half[0], y + half[1])
+def draw_location(
+    axes: Axes,
+    data: xr.Dataset,
+    snapshot: int | None = None,
+    truth: tuple[float, float] | None = None,
+    *,
+    zoom: bool = True,
+) -> None:
+    """Draw room, posterior, 90 % set and receiver of one snapshot, as in :func:`location_figure`."""
+    walk = "step" in data.dims
+    several = walk or "snapshot" in data.dims
+    number = (data.sizes["step"] - 1 if walk else 0) if snapshot is None else snapshot
+    one = data.isel({"step" if walk else "snapshot": number}) if several else data
+    layout = room_of(data)
+    extent = math.sqrt(shapely.box(*layout.room.bounds).area)
+    with np.errstate(divide="ignore"):
+        logs = np.log(one.posterior)
+    if walk:
+        _draw_way(axes, data.isel(step=slice(number + 1)))
+    pose = Pose(float(one.rx_x), float(one.rx_y), float(one.rx_heading))
+    way = None
+    if walk and number:
+        way = shapely.LineString(np.stack([data.rx_x, data.rx_y], axis=1)[: number + 1]).buffer(0.02 * extent)
+    draw_posterior(axes, layout, pose, logs, truth, zoom=zoom, uncovered=way)
+    marker: dict[str, Any] = {"color": "white", "markersize": 7, "markeredgecolor": "black", "linestyle": "none"}
+    axes.plot(float(one.map_x), float(one.map_y), "P", label="most probable", zorder=6.5, **marker)
+    which = f"after {number + 1} of {data.sizes['step']} snapshots" if walk else ""
+    if several and not walk:
+        which = f"snapshot {number + 1} of {data.sizes['snapshot']}"
+    area = units.area(float(one.credible_area))
+    place = f"{float(one.map_x):.1f} m, {float(one.map_y):.1f} m".replace("-", "−")
+    axes.set_title(f"{place}; 90 % in {area} m²" + (f"\n{which}" if which else ""), fontsize="medium", pad=8)
+
+
+def room_of(data: xr.Dataset) -> Layout:
+    """The room that a result was computed in."""
+    return Layout.from_geojson(json.loads(data.attrs["layout"]))
+
+
+def _draw_way(axes: Axes, data: xr.Dataset) -> None:
+    """Draw the poses of a walk, the last excepted, as small blue markers with arrows, and the way between them."""
     rim = [withStroke(linewidth=3.0, foreground="white")]
-    label = "90 % set"
-    for line in shapely.get_parts(shapely.union_all(cells, grid_size=1e-6).boundary):
-        axes.plot(*line.xy, color="black", linewidth=1.2, path_effects=rim, label=label, zorder=1.5)
-        label = "_"
-
-
-def _step(values: NDArray[np.float64]) -> float:
-    """Grid spacing [m]; 1 m if there is a single value."""
-    gaps = np.diff(np.unique(values))
-    return float(gaps.min()) if len(gaps) else 1.0
+    axes.plot(data.rx_x, data.rx_y, color=RECEIVER, linewidth=1.2, path_effects=rim, label="trajectory", zorder=4)
+    before = data.isel(step=slice(-1)).isel(step=slice(None, None, 1 + data.sizes["step"] // _MAX_ARROWS))
+    style: dict[str, Any] = {"color": RECEIVER, "markeredgecolor": "white", "markersize": 5, "linestyle": "none"}
+    axes.plot(before.rx_x, before.rx_y, "o", zorder=4.6, **style)
+    if before.sizes["step"]:
+        direction = np.cos(before.rx_heading), np.sin(before.rx_heading)
+        arrows: dict[str, Any] = {"color": RECEIVER, "edgecolor": "white", "linewidth": 0.5, "width": 0.006}
+        axes.quiver(before.rx_x, before.rx_y, *direction, scale=20, zorder=4.5, **arrows)

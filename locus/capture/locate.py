@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import warnings
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -19,14 +20,19 @@ from locus.capture.candidates import (
     nearest_distance,
 )
 from locus.capture.choice import Choice, choose, warn_of_size
+from locus.capture.doubts import check_loudness, excess_db, warn_of_misfit
+from locus.capture.walk import Route, beside, find_route, follow
 from locus.experiment.run import versions
 from locus.judge.bootstrap import described
 from locus.judge.credible import smallest_set
 from locus.receiver.estimator import check_samples, estimate
 from locus.room.layout import Layout, Pose, check_points
+from locus.score import moving
+from locus.score.path_arrays import MAX_SPACING
 from locus.score.path_set import PathSet
 from locus.score.tolerance import Tolerance
-from locus.score.twin_fit import UNUSUAL, twin_fit
+from locus.score.twin_fit import twin_fit
+from locus.score.walk import Odometry
 from locus.settings.checks import check_range
 from locus.settings.config import Radio
 from locus.twin import make_twin
@@ -37,13 +43,12 @@ MAX_WALLS = 250
 MAX_SNAPSHOTS = 1000
 
 _LEAST_POWER = 0.1  # relative to the noise power, which every capture contains
-_MOST_ABOVE_DB = 20.0  # a transmitter between two candidates may have a path stronger than theirs by this much
 _SEED = 0  # of the simulations that tell how well the twin fits
 
 
 def locate(
     layout: Layout,
-    pose: Pose,
+    pose: Pose | Sequence[Pose],
     iq: xr.Dataset | ArrayLike,
     candidates: ArrayLike | None = None,
     *,
@@ -54,16 +59,25 @@ def locate(
     radio: Radio | None = None,
     noise_power: float | None = None,
     spacing: float | None = None,
+    check_power: bool = True,
+    odometry: Odometry | None = None,
+    speed: float | None = None,
+    times: ArrayLike | None = None,
 ) -> xr.Dataset:
     """Compute the posterior of the transmitter's position from an IQ capture.
 
     Coordinates may have any origin: the room is moved to the origin, or where the training rooms were, before it is
     traced.
 
+    With a sequence of poses, one per snapshot, the snapshots are those of a walk around one transmitter, or of several
+    receivers at one time, and are fused. The errors that they share (compass, plan, the transmitter's place in its
+    cell) are then unknowns of the whole walk.
+
     Args:
         layout: the room, with at most 250 walls.
-        pose: pose of the receiver.
-        iq: samples (sample, antenna), or up to 1000 snapshots (snapshot, sample, antenna), each located independently.
+        pose: pose of the receiver, or a sequence of poses, one per snapshot.
+        iq: samples (sample, antenna), or up to 1000 snapshots (snapshot, sample, antenna); with one pose, each is
+            located independently.
         candidates: possible positions [m], (n, 2), at most 10,000; by default, centres of cells as small as the radio
             can tell apart, or for a network the free points of a 31 x 31 grid.
         method: ``"path_set"``, the default, for any narrowband radio; or a trained network such as ``"locus_dt"``, with
@@ -76,6 +90,11 @@ def locate(
             given, ``iq`` is in W^0.5.
         spacing: distance between neighbouring candidates of ``"path_set"`` [m], since the transmitter may be between
             them; 0 if it is on one of the given ones. By default, their median distance.
+        check_power: refuse a capture that is stronger than from any candidate; if false, only warn.
+        odometry: how fast errors of the poses grow along a walk; by default, they all share one error.
+        speed: largest speed of a transmitter that moves [m/s]; by default, it stands still. Needs ``times``. Errors of
+            plan and compass are then independent from snapshot to snapshot, and there are at most 3000 candidates.
+        times: time of each snapshot of a walk [s], increasing; only with ``speed``.
 
     Returns:
         Dataset ([snapshot,] candidate): ``posterior``, which sums to 1; ``credible``, the mask of the smallest set that
@@ -85,9 +104,15 @@ def locate(
         level), the posterior of how wrong the twin is: the share of the tolerance that its errors reach. Attributes
         hold room, radio, method, twin and versions.
 
+        With a sequence of poses, the dimension ``step`` replaces ``snapshot``, and the posterior of a step takes all
+        snapshots up to it into account; ``rx_x``, ``rx_y`` and ``rx_heading`` (step) are the poses. ``heading_error``
+        (step) is the mean of the compass error [rad], true heading minus the given one, with the 90 % interval from
+        ``heading_error_low`` to ``heading_error_high``, unless the transmitter moves; ``twin_fit`` is that of each
+        snapshot alone, and there is no ``twin_error``.
+
     Raises:
-        ValueError: an input is out of range, the weights were trained for another radio, or the array is not
-            narrowband.
+        ValueError: an input is out of range, the capture is impossibly strong, the weights were trained for another
+            radio, the array is not narrowband, or a network is to fuse snapshots.
         FileNotFoundError: the weights do not exist.
     """
     choice = choose(method, weights, tolerance, radio or Radio.carried_by(iq))
@@ -95,38 +120,58 @@ def locate(
     samples = _check_iq(iq, radio, noise_power)
     if len(layout.walls) > MAX_WALLS:
         raise ValueError(f"Expected a room of at most {MAX_WALLS} walls, got {len(layout.walls)}")
-    xy, spacing = _candidates(layout, pose, candidates, spacing, choice)
-    check_scene(layout, pose, xy, radio)
+    route = find_route(layout, pose, samples, choice, odometry, speed, times)
+    xy, spacing = _candidates(layout, route, candidates, spacing, choice)
+    start = route.poses[0]
+    check_scene(layout, start, xy if route.single else beside(layout, start, xy), radio)
     warn_of_size(layout, choice.size)
 
     x, y = _shift(layout, choice.size)
     backend = make_twin(twin or choice.twin.evaluation, radio, choice.twin)
+    if not route.single:
+        samples = samples.reshape(len(route.poses), *samples.shape[-2:])
     observed = estimate(samples, choice.estimator, radio)
-    there = Pose(pose.x + x, pose.y + y, pose.heading)
-    paths = backend.trace(layout.moved(x, y), there, xy + np.array([x, y]))
-    _warn_of_scale(paths, observed)
-    attributes = {
+    room, there, places = layout.moved(x, y), route.moved(x, y), xy + np.array([x, y])
+    attributes: dict[str, Any] = {
         **choice.attributes,
+        **route.attributes,
         "twin": backend.name,
         "twin_options": json.dumps(dataclasses.asdict(choice.twin)),
         "estimator_options": json.dumps(dataclasses.asdict(choice.estimator)),
         "radio": json.dumps(dataclasses.asdict(radio)),
         "layout": json.dumps(layout.to_geojson()),
         "versions": json.dumps(versions()),
+        **({"frame": json.dumps(dataclasses.asdict(layout.frame))} if layout.frame else {}),
+        **({"remarks": "; ".join(layout.remarks)} if layout.remarks else {}),
     }
+    scorer = choice.path_set
+    if scorer:
+        attributes |= {one: json.dumps(dataclasses.asdict(getattr(scorer, one))) for one in ("tolerance", "constants")}
+        attributes["spacing"] = spacing
+    if scorer and not route.single:
+        observed = observed.rename(snapshot="step")
+        result, loudest = follow(room, there, places, backend, scorer, observed, spacing)
+    else:
+        paths = backend.trace(room, there.poses[0], places)
+        loudest = excess_db(paths, observed)
+        result = _compare(paths, observed, choice, spacing)
+    check_loudness(*loudest, refuse=check_power)
+    if "twin_fit" in result:
+        warn_of_misfit(result.twin_fit.values)
+    return _label(layout, route, xy, result, observed).assign_attrs(attributes)
+
+
+def _compare(paths: xr.Dataset, observed: xr.Dataset, choice: Choice, spacing: float) -> xr.Dataset:
+    """Posterior of every snapshot by itself and, unless a network scores, how well the twin fits."""
     if choice.network is not None:
-        posterior = choice.network.posterior(paths, observed)
-        return _label(layout, pose, xy, posterior, observed).assign_attrs(attributes)
-    scorer = choice.path_set or PathSet(radio)
-    attributes |= {name: json.dumps(dataclasses.asdict(getattr(scorer, name))) for name in ("tolerance", "constants")}
-    attributes["spacing"] = spacing
-    result = _label(layout, pose, xy, scorer.posterior(paths, observed, spacing=spacing), observed)
+        return xr.Dataset({"posterior": choice.network.posterior(paths, observed)})
+    scorer = choice.path_set or PathSet(choice.radio)
+    result = xr.Dataset({"posterior": scorer.posterior(paths, observed, spacing=spacing)})
     result["twin_fit"] = twin_fit(scorer, paths, observed, np.random.default_rng(_SEED), spacing=spacing)
     result["twin_error"] = scorer.levels(paths, observed, spacing=spacing)
     result.twin_error.attrs = {"units": "1", "long_name": "posterior probability of the size of the twin's errors"}
     result.level.attrs = {"units": "1", "long_name": "errors of plan, position and materials over the tolerance"}
-    _warn_of_misfit(result.twin_fit.values)
-    return result.assign_attrs(attributes)
+    return result
 
 
 def _check_iq(iq: xr.Dataset | ArrayLike, radio: Radio, noise_power: float | None) -> NDArray[np.complex128]:
@@ -138,8 +183,10 @@ def _check_iq(iq: xr.Dataset | ArrayLike, radio: Radio, noise_power: float | Non
     if not samples.any(axis=-2).all():
         raise ValueError(f"Expected 'iq' of every antenna, got only zeros at {np.argwhere(~samples.any(axis=-2))[0]}")
     if noise_power is not None:
-        check_range("noise_power", noise_power, 0.0, open_low=True)
-        samples = samples * math.sqrt(radio.noise_power / noise_power)
+        check_range("noise_power", noise_power, 0.0, 1e100, open_low=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # checked next
+            samples = samples.astype(np.complex128) * math.sqrt(radio.noise_power / max(noise_power, 1e-300))
+        check_samples(samples, radio)
     power = float((np.abs(samples.astype(np.complex128)) ** 2).mean(axis=(-2, -1)).min())
     if power < _LEAST_POWER * radio.noise_power:
         raise ValueError(
@@ -150,18 +197,21 @@ def _check_iq(iq: xr.Dataset | ArrayLike, radio: Radio, noise_power: float | Non
 
 
 def _candidates(
-    layout: Layout, pose: Pose, given: ArrayLike | None, spacing: float | None, choice: Choice
+    layout: Layout, route: Route, given: ArrayLike | None, spacing: float | None, choice: Choice
 ) -> tuple[NDArray[np.float64], float]:
     """Candidates (n, 2) [m], and the side of the square that each stands for [m]."""
+    most = MAX_CANDIDATES if route.speed is None else moving.MAX_CANDIDATES
+    pose = route.poses[0] if route.single else None
     if spacing is not None:
-        check_range("spacing", spacing, 0.0)
+        check_range("spacing", spacing, 0.0, MAX_SPACING)
     if given is None:
         if choice.network is not None:
             return grid_candidates(layout, pose), 0.0
-        return cell_candidates(layout, pose, spacing or find_spacing(layout, choice.radio))
+        return cell_candidates(layout, pose, spacing or find_spacing(layout, choice.radio), most)
     xy = check_points("candidates", given)
-    if len(xy) > MAX_CANDIDATES:
-        raise ValueError(f"Expected at most {MAX_CANDIDATES} candidates, got {len(xy)}")
+    if len(xy) > most:
+        of = "" if route.speed is None else " of a transmitter that moves"
+        raise ValueError(f"Expected at most {most} candidates{of}, got {len(xy)}")
     return xy, nearest_distance(xy) if spacing is None else spacing
 
 
@@ -174,38 +224,17 @@ def _shift(layout: Layout, size: float) -> tuple[float, float]:
     return size / 2 - (x0 + x1) / 2, size / 2 - (y0 + y1) / 2
 
 
-def _warn_of_scale(paths: xr.Dataset, observed: xr.Dataset) -> None:
-    heard, possible = (float(data.snr_db.where(data.valid).max()) for data in (observed, paths))
-    if heard > possible + _MOST_ABOVE_DB:
-        warnings.warn(
-            f"The strongest path has an SNR of {heard:.0f} dB, but at most {possible:.0f} dB is possible from any "
-            "candidate: check the scale of the capture ('noise_power') and the transmit power of the radio",
-            stacklevel=3,
-        )
-
-
-def _warn_of_misfit(values: NDArray[np.float64]) -> None:
-    """Warn if more snapshots fit badly than chance would have it; for a single one, if it does."""
-    bad, count = int((values < UNUSUAL).sum()), values.size
-    fewer = sum(math.comb(count, n) * UNUSUAL**n * (1 - UNUSUAL) ** (count - n) for n in range(bad))
-    if 1 - fewer < 1.001 * UNUSUAL:
-        which = f"{bad} of {count} snapshots fit" if count > 1 else "The capture fits"
-        warnings.warn(
-            f"{which} the twin worse than {1 - UNUSUAL:.0%} of what an exact twin would give (twin_fit below "
-            f"{UNUSUAL:.0%}): check the plan and its scale, the pose, 'noise_power' and the radio",
-            stacklevel=3,
-        )
-
-
 def _label(
-    layout: Layout, pose: Pose, xy: NDArray[np.float64], posterior: xr.DataArray, observed: xr.Dataset
+    layout: Layout, route: Route, xy: NDArray[np.float64], result: xr.Dataset, observed: xr.Dataset
 ) -> xr.Dataset:
     """Label the result; positions are in the room's original coordinates."""
+    posterior = result.posterior
+    if not (np.isfinite(posterior.values).all() and np.allclose(posterior.values.sum(axis=-1), 1.0, atol=1e-6)):
+        raise ValueError("Expected a finite posterior that sums to 1, got none; check the capture and the weights")
     lead = posterior.dims[:-1]
     credible = smallest_set(posterior.values)
     area = credible.sum(axis=-1) * layout.free_space.area / len(xy)
     best = xy[posterior.values.argmax(axis=-1)]
-    receiver = {"rx_x": pose.x, "rx_y": pose.y, "rx_heading": pose.heading}
     return xr.Dataset(
         {
             "posterior": (posterior.dims, posterior.values, posterior.attrs),
@@ -214,9 +243,10 @@ def _label(
             "map_x": (lead, *described(best[..., 0], "m", "x of the most probable candidate")),
             "map_y": (lead, *described(best[..., 1], "m", "y of the most probable candidate")),
             **{name: observed[name] for name in ("aoa", "delay", "snr_db", "valid")},
+            **{name: result[name] for name in result.data_vars if name != "posterior"},
         },
         coords={
             **{name: ("candidate", xy[:, i], ATTRIBUTES[name]) for i, name in enumerate(("x", "y"))},
-            **{name: ((), value, ATTRIBUTES[name]) for name, value in receiver.items()},
+            **route.coordinates,
         },
     )

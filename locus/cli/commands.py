@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import locus
+from locus.cli.locate import locate
 from locus.settings.profiles import parse_changes, parse_over
 
 if TYPE_CHECKING:
@@ -44,9 +45,14 @@ def settings(options: argparse.Namespace) -> int:
 def book(options: argparse.Namespace) -> int:
     """Build the book."""
     from locus.book import build
+    from locus.experiment.journal import exclusive
+    from locus.experiment.run import repository
 
     run, address = locus.open_run(options.run), options.repository or None
-    index = build.build_book(run, options.out, address, options.branch, force=options.force)
+    with exclusive(repository() / "book" / ".building", "the book"):
+        index = build.build_book(
+            run, options.out, address, options.branch, site=options.site or None, force=options.force
+        )
     print(f"Open {index}")
     return 0
 
@@ -61,7 +67,8 @@ def reproduce(options: argparse.Namespace) -> int:
         for line in reproduce.dry_run(run, options.only, force=options.force, num_workers=options.workers):
             print(line)
         return 0
-    with cluster.connect_lazily(options.workers, options.scheduler) as workers:
+    reproduce.all_steps(run, options.only)  # an unknown chapter is refused before a folder is made
+    with _alone(run), cluster.connect_lazily(options.workers, options.scheduler) as workers:
         reproduce.reproduce(run, options.only, force=options.force, workers=workers, num_workers=options.workers)
     print("\n".join(reproduce.closing(run)))
     return 0
@@ -119,7 +126,15 @@ def train(options: argparse.Namespace) -> int:
     from locus.experiment.weights import Weights
     from locus.score.weight_files import METHODS
 
-    run = locus.open_run(options.profile, parse_changes(options.set), options.run)
+    changes = parse_changes(options.set)
+    if options.radio:
+        from locus.capture.files import read_radio_fields
+
+        stated = {f"radio.{name}": value for name, value in read_radio_fields(options.radio).items()}
+        if twice := sorted(stated.keys() & changes.keys()):
+            raise ValueError(f"Expected '{twice[0]}' in {options.radio} or with --set, got it in both")
+        changes |= stated
+    run = locus.open_run(options.profile, changes, options.run)
     targets = [Weights(run, name) for name in options.methods or METHODS]
     made = _make(run, targets, options)
     for target in targets:
@@ -152,9 +167,25 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def _make(run: locus.Run, targets: Iterable[Artifact], options: argparse.Namespace) -> dict[str, float]:
     """Make what is due of a run, after saying what that is; returns the seconds that each step took."""
-    from locus.experiment import artifact, cluster, report
+    with _alone(run):
+        return _make_alone(run, targets, options)
 
-    run.save()
+
+@contextmanager
+def _alone(run: locus.Run) -> Iterator[None]:
+    """Let no other command write to a run meanwhile."""
+    from locus.experiment.journal import exclusive
+
+    if run.path.is_dir() and not os.access(run.path, os.W_OK):
+        yield  # whatever is fresh can be used; writing anything else fails
+        return
+    with exclusive(run.path / "run.yml", f"run {run.name}"):
+        yield
+
+
+def _make_alone(run: locus.Run, targets: Iterable[Artifact], options: argparse.Namespace) -> dict[str, float]:
+    from locus.experiment import artifact, case, cluster, report
+
     seconds = {}
 
     def done(step: Artifact, taken: float) -> None:
@@ -164,6 +195,8 @@ def _make(run: locus.Run, targets: Iterable[Artifact], options: argparse.Namespa
     due = artifact.due(targets)
     lines, total = report.plan(run, due, options.workers)
     if due:
+        case.check_room(run.config.room)
+        run.save()
         print(*lines.values(), f"{run.name}: {len(due)} steps to make, {total}", sep="\n", flush=True)
     with cluster.connect_lazily(options.workers, options.scheduler) as workers:
         artifact.make_all(due, workers, done)
@@ -172,7 +205,7 @@ def _make(run: locus.Run, targets: Iterable[Artifact], options: argparse.Namespa
 
 def build(options: argparse.Namespace) -> int:
     """Build candidate libraries, or the observations of libraries that are built."""
-    from locus.experiment import cluster, libraries
+    from locus.experiment import case, cluster, libraries
 
     changes = parse_changes(options.set)
     if options.twin:
@@ -188,6 +221,7 @@ def build(options: argparse.Namespace) -> int:
                 f"about {minutes:.1f} minutes on {workers} workers, at most {library.max_bytes / 2**30:.2f} GiB"
             )
         return 0
+    case.check_room(run.config.room)
     run.save()
     stores = wanted if options.command == "build" else [libraries.Observations(run, name) for name in options.splits]
     with cluster.connect_lazily(options.workers, options.scheduler) as workers:
@@ -196,39 +230,19 @@ def build(options: argparse.Namespace) -> int:
     return 0
 
 
-def locate(options: argparse.Namespace) -> int:
-    """Locate a transmitter in the user's own room."""
-    import numpy as np
+def leave_out(options: argparse.Namespace) -> None:
+    """Have `locus locate` start without modules that others would import only to see whether they are there.
 
-    from locus.capture import candidates, files, words
-
-    pose = files.parse_pose(options.pose)
-    truth = files.parse_position(options.truth) if options.truth else None
-    choice: dict[str, Any] = {"weights": options.run, "method": options.method, "twin": options.twin}
-    choice["tolerance"] = files.parse_tolerance(options.tolerance) if options.tolerance else None
-    files.check_output(options.out, (".nc",))
-    if options.figure:
-        files.check_output(options.figure, files.FIGURE_SUFFIXES)
-    layout, iq = files.read_layout(options.room), files.read_iq(options.iq)
-    choice["radio"] = files.read_radio(options.radio) if options.radio else None
-    xy = None
-    if options.grid is not None:
-        xy = candidates.grid_candidates(layout, pose, options.grid)
-    elif options.candidates is not None:
-        xy = candidates.random_candidates(layout, pose, options.candidates, np.random.default_rng(0))
-    if xy is not None:
-        choice["spacing"] = (layout.free_space.area / len(xy)) ** 0.5
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        data = locus.locate(layout, pose, iq, xy, noise_power=options.noise_power, **choice)
-    for warning in caught:
-        print(f"locus locate: warning: {warning.message}", file=sys.stderr)
-    files.save(data, options.out, options.figure)
-    print("\n".join(words.words(data)))
-    if truth:
-        print("\n".join(words.words_of_truth(data, truth)))
-    print("Written to", *(path for path in (options.out, options.figure) if path))
-    return 0
+    xarray imports Dask to see whether an array is one of Dask's, numba imports SciPy for matrix products, and the path
+    set needs neither. This holds for the whole process, so it is only for those that come from the shell.
+    """
+    if options.command != "locate" or options.run is not None or options.method not in (None, "path_set"):
+        return
+    # Sionna, walks, figures, ROS maps and long recordings need SciPy
+    plain = options.twin == "image" and options.pose and options.figure is None
+    plain = plain and options.room.suffix != ".yaml" and options.iq.suffix == ".npy"
+    for name in ("dask", "scipy") if plain else ("dask",):
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # as if it were not installed
 
 
 def export(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import locus
+from locus.cli import locate
 from locus.settings.config import BACKENDS
 from locus.settings.profiles import profiles
 
@@ -73,6 +74,9 @@ def make_parser() -> argparse.ArgumentParser:
     train.add_argument(
         "methods", nargs="*", metavar="METHOD", help="locus_dt, gauss_cart, gauss_polar or gmm_cart (default: all)"
     )
+    train.add_argument(
+        "--radio", type=Path, metavar="YML", help="radio to train for: fields that differ from the paper's"
+    )
     _add_settings(train)
     _add_run(train)
     _add_workers(train)
@@ -92,7 +96,9 @@ def make_parser() -> argparse.ArgumentParser:
     _add_run(evaluate)
     _add_workers(evaluate)
 
-    _add_locate(commands.add_parser("locate", help="locate a transmitter in your own room from your own capture"))
+    locate.add_arguments(
+        commands.add_parser("locate", help="locate a transmitter in your own room from your own capture")
+    )
 
     _add_export(commands.add_parser("export", help="write a network as a LiteRT file for a small device"))
 
@@ -106,6 +112,12 @@ def make_parser() -> argparse.ArgumentParser:
         help="GitHub URL for the links to Binder and Colab (default: $LOCUS_REPOSITORY; without it, no links)",
     )
     book.add_argument("--branch", default="main", help="branch or tag that these links open (default: %(default)s)")
+    book.add_argument(
+        "--site",
+        metavar="URL",
+        default=os.environ.get("LOCUS_SITE"),
+        help="address of the book on the web, for canonical addresses and a site map (default: $LOCUS_SITE)",
+    )
     book.add_argument("--force", action="store_true", help="rebuild even if nothing has changed")
     return parser
 
@@ -163,68 +175,4 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
         default="float32",
         metavar="TYPE",
         help="float32, float16, int8, or int16: int8 weights with 16 bits between the layers (default: %(default)s)",
-    )
-
-
-def _add_locate(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Compute the posterior of the transmitter's position from a room, a receiver pose and an IQ capture. Lengths "
-        "in metres, angles in radians. The default method, path_set, needs no weights and works with any narrowband "
-        "radio. The supplied weights of the networks were trained on rooms of 100 m x 100 m with three obstacles. "
-        "Limits: 250 walls, 10,000 candidates, 1000 snapshots, 64 MiB of IQ, 1 MiB of GeoJSON or YAML. Existing output "
-        "files are overwritten."
-    )
-    parser.add_argument("room", type=Path, help="GeoJSON FeatureCollection of polygons [m] with role room or obstacle")
-    parser.add_argument(
-        "--pose",
-        required=True,
-        metavar="X,Y,HEADING",
-        help="position of antenna 0 and broadside direction; write --pose=-2,... if x is negative",
-    )
-    parser.add_argument(
-        "--iq",
-        required=True,
-        type=Path,
-        metavar="NPY",
-        help="complex samples, ([snapshot,] sample, antenna); 128 x 8 for the paper's radio",
-    )
-    parser.add_argument("--out", required=True, type=Path, metavar="NC", help="netCDF file for the posterior")
-    parser.add_argument("--figure", type=Path, metavar="PNG", help="map of the first snapshot (png, svg or pdf)")
-    parser.add_argument(
-        "--method",
-        help="path_set, or a trained network: locus_dt, gauss_cart, gauss_polar, gmm_cart (default: path_set)",
-    )
-    parser.add_argument(
-        "--tolerance",
-        metavar="NAME=SIZE,...",
-        help="how far plan, position, heading and material may be off, for path_set, e.g. heading=1deg,plan=0.1,"
-        "position=20cm,material=1dB (default: 1 m, 1 m, 5deg, 2dB; smaller errors are considered, too)",
-    )
-    parser.add_argument(
-        "--run",
-        help="run, .safetensors or .tflite file with the weights of a network (default: paper; with it, locus_dt)",
-    )
-    parser.add_argument(
-        "--twin",
-        choices=BACKENDS,
-        help="twin to trace with (default: sionna, or the one the weights were evaluated with)",
-    )
-    parser.add_argument(
-        "--truth", metavar="X,Y", help="true position: also print the error and the smallest set that contains it"
-    )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--grid",
-        type=int,
-        metavar="N",
-        help="candidates: the free points of an N x N grid (default: cells as small as the radio can tell apart; for "
-        "networks, N = 31)",
-    )
-    where.add_argument("--candidates", type=int, metavar="N", help="candidates: N random points from a fixed seed")
-    parser.add_argument("--radio", type=Path, metavar="YML", help="fields of Radio that differ from the paper's")
-    parser.add_argument(
-        "--noise-power",
-        type=float,
-        metavar="P",
-        help="mean |noise|^2 per sample, in the capture's units (default: the capture is in W^0.5)",
     )

@@ -80,8 +80,8 @@ def test_a_small_room_is_located_with_one_line_of_warning(folder: Path, capfd: p
     [
         (None, "Expected a file room.geojson, got none"),
         ("a room", "Expected GeoJSON in room.geojson, got invalid JSON: Expecting value"),
-        ("[" * 100_000, "Expected GeoJSON in room.geojson, got invalid JSON: maximum recursion"),
-        ("\N{POUND SIGN}".encode("latin-1"), "Expected GeoJSON in room.geojson, got invalid JSON: 'utf-8'"),
+        ("[" * 100_000, "Expected GeoJSON in room.geojson, got invalid JSON: nested too deeply"),
+        ("\N{POUND SIGN}".encode("latin-1"), "Expected GeoJSON in room.geojson, got bytes that are not UTF-8: 'utf-8'"),
         ("[1, 2]", "Expected a GeoJSON FeatureCollection, got JSON without a list of 'features'"),
         (collection(PILLAR), "Expected exactly one feature with role 'room', got 0"),
         (collection(feature(SQUARE, role="room"), feature(SQUARE, role="room")), "role 'room', got 2"),
@@ -98,8 +98,8 @@ def test_a_small_room_is_located_with_one_line_of_warning(folder: Path, capfd: p
         (collection(feature(SQUARE, role="room", material="jelly")), "got 'jelly'"),
         (collection(feature(SQUARE, role="room", material="wet_ground")), "defined at 12 GHz, got 'wet_ground'"),
         (
-            collection(feature((np.array(SQUARE) / 1e5).tolist(), role="room")),
-            "a room of 0.001 m x 0.001 m, 0.5 m from",
+            collection(feature((np.array(SQUARE) / 1e3).tolist(), role="room")),
+            "a room of 0.1 m x 0.1 m, 0.5 m from",
         ),
         (collection(feature(SQUARE, role="room"), *[PILLAR] * 100), "at most 250 walls, got 101 polygons"),
         (" " * (2**20 + 1), "Expected room.geojson of at most 1 MiB, got 1.0 MiB"),
@@ -130,7 +130,7 @@ def test_too_many_walls(folder: Path, capfd: pytest.CaptureFixture[str]) -> None
         (np.where(np.arange(8) == 5, 0, IQ), "Expected 'iq' of every antenna, got only zeros at [5]"),
         (1e-3 * IQ, "Expected 'iq' of at least the noise power"),
         (np.broadcast_to(IQ, (1001, 128, 8)), "Expected at most 1000 snapshots in 'iq', got 1001"),
-        (IQ.astype(object), "Expected complex samples as .npy in capture.npy, got an unreadable file"),
+        (IQ.astype(object), "Expected complex samples as .npy in capture.npy, got type '|O'"),
     ],
 )
 def test_bad_captures(iq: np.ndarray, message: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +139,7 @@ def test_bad_captures(iq: np.ndarray, message: str, folder: Path, capfd: pytest.
 
 
 def test_captures_that_are_no_arrays(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path, wanted = folder / "capture.npy", "Expected complex samples as .npy in capture.npy, got an unreadable file"
+    path, wanted = folder / "capture.npy", "Expected complex samples as .npy in capture.npy, got "
     whole = path.read_bytes()
     lying = whole.replace(b"(128, 8)", b"(9999999999, 8)").replace(b"}" + 7 * b" ", b"}")
     for content in (b"", b"i,q\n1,2\n", whole[:60], whole[:-8], lying):
@@ -182,7 +182,7 @@ def test_radios_that_are_not_narrowband(folder: Path, capfd: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--pose=20,35", "Expected 'pose' as x,y,heading, e.g. 20,35,0.4, got '20,35'"),
+        ("--pose=20,35", "Expected 'pose' as x,y,heading, e.g. 20,35,0.4 or 20,35,23deg, got '20,35'"),
         ("--pose=20,35,7.1", "Expected 'heading' in [-pi, pi), got 7.1"),
         ("--pose=20,nan,0", "Expected a finite 'y', got nan"),
         ("--pose=50,50,0", "Expected 'pose' in free space, at least 0.01 m from every wall, got [50. 50.]"),
@@ -205,11 +205,11 @@ def test_radios_that_are_not_narrowband(folder: Path, capfd: pytest.CaptureFixtu
         ("--tolerance=plan=1deg", "Expected 'tolerance.plan' in m or cm, got '1deg'"),
         ("--tolerance=heading=1m", "Expected 'tolerance.heading' in rad or deg, got '1m'"),
         ("--tolerance=heading=181deg", "Expected 'tolerance.heading' in [0, 3.14159], got 3.15"),
-        ("--tolerance=plan=-1", "Expected 'tolerance.plan' in [0, inf), got -1.0"),
+        ("--tolerance=plan=-1", "Expected 'tolerance.plan' in [0, 1000], got -1.0"),
         ("--tolerance=plan=1,plan=2", "Expected each name of 'tolerance' once, got 'plan=1,plan=2'"),
         ("--truth=20", "Expected 'truth' as x,y, e.g. 20,35, got '20'"),
         ("--truth=20,inf", "Expected a finite 'truth', got '20,inf'"),
-        ("--out=posterior.zip", "Expected a file that ends in .nc, got posterior.zip"),
+        ("--out=posterior.zip", "Expected a file that ends in .nc or .csv or .geojson or .yaml, got posterior.zip"),
         (
             "--out=none/posterior.nc",
             "Expected a writable folder for posterior.nc, got none (No such file or directory)",
@@ -221,7 +221,7 @@ def test_radios_that_are_not_narrowband(folder: Path, capfd: pytest.CaptureFixtu
         ("--grid=101", "Expected 'grid' in [1, 100], got 101"),
         ("--candidates=0", "Expected 'candidates' in [1, 10000], got 0"),
         ("--candidates=10001", "Expected 'candidates' in [1, 10000], got 10001"),
-        ("--noise-power=0", "Expected 'noise_power' in (0, inf), got 0.0"),
+        ("--noise-power=0", "Expected 'noise_power' in (0, 1e+100], got 0.0"),
         ("--radio=none.yml", "Expected a file none.yml, got none"),
     ],
 )

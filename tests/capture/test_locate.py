@@ -40,6 +40,7 @@ from locus.settings.profiles import load_config
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOM = ROOT / "book/_static/room.geojson"
+PAGES = [ROOT / "book" / f"{name}.md" for name in ("own_room", "room_files", "capture_files", "result_files")]
 POSE = locus.Pose(70.123, 30.321, 2.8)  # no candidate at a shadow boundary, where rounding would matter
 COMMAND = [sys.executable, "-c", "import sys; from locus.cli import main; sys.exit(main())"]
 
@@ -94,7 +95,7 @@ def test_the_command_gives_what_the_python_calls_give(
     )
     assert (child.returncode, child.stderr) == (0, "")
     assert re.search(r"\d paths; most probable at x = [\d.]+ m, y = [\d.]+ m .*; 90 % in", child.stdout)
-    assert re.search(r"truth: most probable place is [\d.]+ m away; .* smallest set that holds [\d.]+%", child.stdout)
+    assert re.search(r"truth: most probable place is [\d.]+ m away; .* smallest set that holds [\d.]+ %", child.stdout)
     found = netcdf.load(tmp_path / "posterior.nc")
     paths = image.trace(room, POSE, room.grid(31))
     if method == "path_set":
@@ -104,7 +105,7 @@ def test_the_command_gives_what_the_python_calls_give(
         expected = scorer.posterior(paths, observed, spacing=spacing)
         np.testing.assert_allclose(found.twin_error, scorer.levels(paths, observed, spacing=spacing), atol=1e-4)
         assert 0.01 < float(found.twin_fit) < 1
-        assert f"twin fit {float(found.twin_fit):.1%}, exact with" in child.stdout
+        assert f"twin fit {100 * float(found.twin_fit):.1f} %, exact with" in child.stdout
         assert json.loads(found.attrs["tolerance"])["plan"] == 0.1
     else:
         observed = locus.estimate(snapshots.isel(snapshot=0))
@@ -139,7 +140,7 @@ def test_transmitters_off_the_list_are_in_the_sets(
     lines = words_of_truth(found, tuple(positions[0]))
     assert len(lines) == 12
     error = np.hypot(found.map_x[0] - positions[0, 0], found.map_y[0] - positions[0, 1])
-    stated = re.fullmatch(r"truth: most probable place is ([\d.]+) m away; .* set that holds ([\d.]+)%", lines[0])
+    stated = re.fullmatch(r"truth: most probable place is ([\d.]+) m away; .* set that holds ([\d.]+) %", lines[0])
     assert stated
     assert float(stated[1]) == pytest.approx(float(error), abs=0.06)
     inside = float(found.posterior[0].where(found.posterior[0] >= found.posterior[0, nearest[0]]).sum())
@@ -310,6 +311,8 @@ def test_captures_in_other_units_are_scaled_by_their_noise(room: locus.Layout, s
     found = locus.locate(room, POSE, counts, grid, twin="image", noise_power=power)
     np.testing.assert_allclose(found.posterior, expected.posterior, rtol=1e-2, atol=1e-5)
     with pytest.warns(UserWarning, match=r"SNR of 1\d\d dB, but at most \d+ dB is possible .* \('noise_power'\)"):
+        locus.locate(room, POSE, counts, grid, twin="image", method="locus_dt", check_power=False)
+    with pytest.raises(ValueError, match=r"^Expected a strongest path of at most \d+ dB SNR, .* got 1\d\d dB; check"):
         locus.locate(room, POSE, counts, grid, twin="image", method="locus_dt")
     with pytest.raises(ValueError, match=r"Expected 'iq' of at least the noise power, 4.01e-12 W .*'noise_power'"):
         locus.locate(room, POSE, 1e-3 * snapshots.iq.values, twin="image")
@@ -349,23 +352,29 @@ def test_weights_of_another_radio_are_refused_and_named(
         assert json.loads(found.attrs["radio"])["num_antennas"] == 4
 
 
-def test_figure_shows_receiver_most_probable_and_set_but_no_star(room: locus.Layout, snapshots: xr.Dataset) -> None:
+def test_figure_shows_a_star_only_where_the_truth_is_known(room: locus.Layout, snapshots: xr.Dataset) -> None:
     found = locus.locate(room, POSE, snapshots, grid_candidates(room, POSE), twin="image", method="locus_dt")
+    assert "transmitter" in location_figure(found, 3, (12.0, 30.0)).axes[0].get_legend_handles_labels()[1]
     (axes, bar) = location_figure(found, 3).axes
     assert axes.get_legend_handles_labels()[1] == ["90 % set", "receiver", "most probable"]
-    assert axes.get_title().startswith("LOCUS-DT, snapshot 4 of 12: 90 % in")
+    assert axes.get_title().endswith(" m²\nsnapshot 4 of 12")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x [m]", "y [m]")
     assert bar.get_ylabel() == "relative log posterior [nat]"
     random = random_candidates(room, POSE, 200, np.random.default_rng(0))
     scattered = location_figure(locus.locate(room, POSE, snapshots.isel(snapshot=0), random, twin="image")).axes[0]
-    assert scattered.get_title().startswith("Path set: 90 % in")
+    assert "; 90 % in " in scattered.get_title()
     assert len(scattered.collections[0].get_offsets()) == 200
 
 
-def test_the_page_of_your_own_room_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_lists_the_papers_radio() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([\d.e-]+) \|", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name: float(value) for name, value in rows} == dataclasses.asdict(locus.Radio())
+
+
+def test_the_pages_on_your_own_room_run_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "room.geojson").write_bytes(ROOM.read_bytes())
-    page = (ROOT / "book/own_room.md").read_text()
+    page = "".join(path.read_text() for path in PAGES)
     names: dict[str, object] = {}
     ran = []
     for language, code in re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL):
@@ -400,7 +409,7 @@ def check_conversion(convert: Callable[[np.ndarray, np.ndarray], np.ndarray]) ->
 
 
 def test_the_page_states_the_limits() -> None:
-    page = " ".join((ROOT / "book/own_room.md").read_text().split())
+    page = " ".join(PAGES[0].read_text().split())
     walls, places, snapshots = locate.MAX_WALLS, MAX_CANDIDATES, locate.MAX_SNAPSHOTS
     size, text = files.MAX_IQ_BYTES // 2**20, files.MAX_TEXT_BYTES // 2**20
     stated = f"Limits: {walls} walls, {places:,} candidates, {snapshots} snapshots, {size} MiB of IQ, {text} MiB of"
