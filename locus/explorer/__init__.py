@@ -2,16 +2,14 @@
 
 The JavaScript modules beside this file are ports of :mod:`locus.twin.image`, :mod:`locus.receiver.observation`,
 :mod:`locus.receiver.estimator`, :mod:`locus.score.pairwise`, :mod:`locus.score.densities`,
-:mod:`locus.score.path_set` and :mod:`locus.score.limits`.
+:mod:`locus.score.path_set`, :mod:`locus.score.walk` and :mod:`locus.score.limits`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import graphlib
 import html
 import json
-import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,94 +17,31 @@ from typing import Any
 
 from shapely import Polygon
 
-from locus import draw
 from locus.experiment.run import Run, open_run
 from locus.experiment.weights import find_weights
-from locus.receiver import fit, fit_cpu
+from locus.explorer.constants import CONSTANTS
+from locus.explorer.link import link
 from locus.receiver.estimator import threshold
-from locus.room.layout import MIN_DISTANCE, SHAPES_PER_OBSTACLE, Layout
+from locus.room.layout import Layout
 from locus.room.materials import material_names, permittivity
-from locus.score import densities, path_arrays, path_set_cpu, strength, sync_offset
 from locus.score.method import Method
 from locus.score.path_set import PathSet
 from locus.score.tolerance import components
 from locus.score.weight_files import METHOD_TITLES, METHODS, load_method
 from locus.settings.atomic import write_text
 from locus.settings.checks import plain
-from locus.settings.config import BOLTZMANN, SPEED_OF_LIGHT, Config, EstimatorOptions, Radio
-from locus.twin import antenna, image
+from locus.settings.config import Config, EstimatorOptions, Radio
 
 HOME = Path(__file__).parent
 SETTINGS = "settings.json"
 """Name of the file with weights and settings, beside the modules."""
+FROM_DISK = "from_disk.js"
+"""Name of the file with all of it as one plain script, for pages that were opened from disk."""
 
-CONSTANTS: dict[str, Any] = {
-    "speed_of_light": SPEED_OF_LIGHT,
-    "boltzmann": BOLTZMANN,
-    "room": {"min_distance": MIN_DISTANCE, "shapes_per_obstacle": SHAPES_PER_OBSTACLE},
-    "twin": {
-        "slack": image.SLACK,
-        "element_gain_db": antenna.ELEMENT_GAIN_DB,
-        "most_loss_db": antenna.MOST_LOSS_DB,
-        "half_power_width": float(antenna.HALF_POWER_WIDTH),
-    },
-    "fit": {
-        "proposed": fit.PROPOSED,
-        "bound_margin": fit_cpu.BOUND_MARGIN,
-        "damping": fit_cpu.DAMPING,
-        "least_damping": fit_cpu.LEAST_DAMPING,
-        "most_damping": fit_cpu.MOST_DAMPING,
-        "damping_factor": fit_cpu.DAMPING_FACTOR,
-        "regular": fit_cpu.REGULAR,
-        "converged": fit_cpu.CONVERGED,
-        "rounding": fit_cpu.ROUNDING,
-    },
-    "density": {
-        "least_width": densities.LEAST_WIDTH,
-        "least_distance": densities.LEAST_DISTANCE,
-        "wraps": densities.WRAPS,
-    },
-    "sync_offset": {
-        "bins": sync_offset.BINS,
-        "smooth": sync_offset.SMOOTH,
-        "kept": sync_offset.KEPT,
-        "cells": sync_offset.CELLS,
-        "steep": sync_offset.STEEP,
-        "hopeless": sync_offset.HOPELESS,
-        "nodes": sync_offset.NODES.tolist(),
-        "node_weights": sync_offset.WEIGHTS.tolist(),
-    },
-    "path_set": {
-        "weakest": path_arrays.WEAKEST,
-        "strongest": path_arrays.STRONGEST,
-        "lowest_level": path_arrays._LOWEST_LEVEL,
-        "most_seen": path_set_cpu.MOST_SEEN,
-        "least_height": path_set_cpu.LEAST_HEIGHT,
-        "least_share": path_set_cpu.LEAST_SHARE,
-        "negligible": path_set_cpu.NEGLIGIBLE,
-        "scale": path_set_cpu.SCALE,
-        "nodes": path_set_cpu.NODES.tolist(),
-        "node_weights": path_set_cpu.NODE_WEIGHTS.tolist(),
-        "close": path_set_cpu._NEAR,
-        "similar": path_set_cpu._SIMILAR,
-        "far": path_set_cpu._FAR,
-        "least_root": path_set_cpu._LEAST_ROOT,
-        "most_sine": path_set_cpu._MOST_SINE,
-        "no_angle": path_set_cpu._NO_ANGLE,
-        "overlap": path_set_cpu._OVERLAP,
-        "table": {
-            "bend": strength._BEND,
-            "rows": strength._ROWS,
-            "tabulated": strength._REACH,
-            "steps": strength._STEPS,
-            "fine": strength._FINE,
-        },
-    },
-    "near": 5.0,  # [m], radius around the transmitter whose posterior mass the page shows
-    "floor": draw.FLOOR,
-    "colours": {"receiver": draw.RECEIVER, "transmitter": draw.TRANSMITTER},
-}
-"""Constants of the package that the JavaScript modules read from the settings file instead of copying them."""
+FIRST_ROOM_CHOICE = (
+    "The room that it opens with is typical: of 101 random rooms it is the one in which LOCUS-DT gives the median "
+    "probability to the places near the transmitter."
+)
 
 
 def export(run: Run, folder: Path) -> None:
@@ -116,12 +51,13 @@ def export(run: Run, folder: Path) -> None:
         FileNotFoundError: the run has no trained weights.
         ValueError: the explorer does not support its settings.
     """
-    content = json.dumps(settings(run), separators=(",", ":"))
+    content = settings(run)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for path in assets():
         shutil.copyfile(path, folder / path.name)
-    write_text(folder / SETTINGS, content + "\n")
+    write_text(folder / SETTINGS, json.dumps(content, separators=(",", ":")) + "\n")
+    write_text(folder / FROM_DISK, _loader({"settings": content, "addressable": True}))
 
 
 def assets() -> list[Path]:
@@ -198,8 +134,7 @@ def page(folder: str = "../../_static/explorer") -> str:
     return (
         f'<link rel="stylesheet" href="{folder}/explorer.css">\n'
         '<div id="explorer"><noscript>The explorer computes in your browser and needs JavaScript.</noscript></div>\n'
-        f'<script type="module">import {{ mount }} from "{folder}/explorer.js"; '
-        'mount(document.getElementById("explorer"));</script>'
+        f'<script src="{folder}/start.js"></script>'
     )
 
 
@@ -229,9 +164,8 @@ class Explorer:
 
     def to_html(self) -> str:
         """Standalone HTML page that needs no other file."""
-        room = json.dumps(_room(self.layout) if self.layout else None)
         style = (HOME / "explorer.css").read_text(encoding="utf-8")
-        script = _LOADER % (_embed(_modules()), _embed(self.settings), room)
+        script = _loader({"settings": self.settings, "room": _room(self.layout) if self.layout else None}) + _FIT
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>LOCUS-DT explorer</title>\n'
             '<meta name="viewport" content="width=device-width">\n'
@@ -245,27 +179,26 @@ class Explorer:
         return f'<iframe title="LOCUS-DT explorer" style="{frame}" srcdoc="{html.escape(self.to_html())}"></iframe>'
 
 
-# Modules import each other by blob addresses, so that each blob is created after those that it imports.
 _LOADER = r"""
-const addresses = {};
-for (const [name, source] of %s) {
-  const linked = source.replace(/from "\.\/(.+?)"/g, (_, other) => `from "${addresses[other]}"`);
-  addresses[name] = URL.createObjectURL(new Blob([linked], { type: "text/javascript" }));
-}
-const root = document.getElementById("explorer");
-const options = { settings: %s, room: %s, worker: addresses["worker.js"] };
-import(addresses["explorer.js"]).then(({ mount }) => mount(root, options));
+((page, worker, options) => {
+  const address = (source) => URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const root = document.getElementById("explorer");
+  import(address(page)).then(({ mount }) => mount(root, { ...options, worker: address(worker) }));
+})(%s, %s, %s);
+"""
+
+# The frame in a notebook is as high as its content.
+_FIT = r"""
 new ResizeObserver(() => {
   if (frameElement) frameElement.style.height = `${document.documentElement.offsetHeight + 24}px`;
 }).observe(document.body);
 """
 
 
-def _modules() -> list[tuple[str, str]]:
-    """Names and sources of the modules, each after those that it imports."""
-    sources = {path.name: path.read_text(encoding="utf-8") for path in assets() if path.suffix == ".js"}
-    imports = {name: re.findall(r'from "\./(.+?)"', source) for name, source in sources.items()}
-    return [(name, sources[name]) for name in graphlib.TopologicalSorter(imports).static_order()]
+def _loader(options: dict[str, Any]) -> str:
+    """Script that holds all modules and mounts the explorer with ``options``."""
+    page_script = link(HOME / "explorer.js") + "export const mount = $_explorer.mount;\n"
+    return _LOADER % (_embed(page_script), _embed(link(HOME / "worker.js")), _embed(options))
 
 
 def _room(layout: Layout) -> dict[str, Any]:
@@ -282,4 +215,4 @@ def _room(layout: Layout) -> dict[str, Any]:
 
 def _embed(content: object) -> str:
     """JSON that is safe inside a script element."""
-    return json.dumps(content, separators=(",", ":")).replace("</", "<\\/")
+    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")

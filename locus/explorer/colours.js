@@ -37,5 +37,6 @@ export function themeOf(element) {
     solid: read("solid"),
     observed: read("observed"),
     predicted: read("predicted"),
+    believed: "#7fd0ff", // as bright in both themes, as it lies on the colour map
   };
 }

@@ -22,6 +22,9 @@ function signedArea(polygon) {
   return edgesOf(polygon).reduce((sum, [x0, y0, x1, y1]) => sum + x0 * y1 - x1 * y0, 0);
 }
 
+/** @param {Polygon} polygon */
+export const areaOf = (polygon) => Math.abs(signedArea(polygon)) / 2;
+
 /**
  * @param {Polygon} polygon
  * @param {boolean} clockwise

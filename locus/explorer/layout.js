@@ -34,23 +34,26 @@ const MOST_DRAWS = 10_000;
  */
 
 /**
- * Walls of a room, with free space on their left, and their permittivities.
+ * Walls of a room, with free space on their left, their permittivities, and the index of the shape of each, 0 for the outline.
  * @param {Room} room
  * @param {Record<string, [number, number]>} permittivities
- * @returns {import("./twin.js").Walls}
+ * @returns {import("./twin.js").Walls & {polygon: number[]}}
  */
 export function wallsOf(room, permittivities) {
   /** @type {number[]} */
   const walls = [];
   /** @type {[number, number][]} */
   const eta = [];
+  /** @type {number[]} */
+  const polygon = [];
   [room.outline, ...room.obstacles].forEach(({ corners, material }, i) => {
     for (const edge of edgesOf(orient(corners, i > 0))) {
       walls.push(...edge);
       eta.push(permittivities[material]);
+      polygon.push(i);
     }
   });
-  return { walls: Float64Array.from(walls), eta };
+  return { walls: Float64Array.from(walls), eta, polygon };
 }
 
 /**
@@ -85,6 +88,20 @@ export function makeGrid(room, numPoints) {
     }
   }
   return { points: Float64Array.from(points), spacing };
+}
+
+/**
+ * Index of the point nearest to a position.
+ * @param {Float64Array} points (point, 2)
+ * @param {Place} place
+ */
+export function nearest(points, { x, y }) {
+  let [best, least] = [0, Infinity];
+  for (let i = 0; i < points.length; i += 2) {
+    const distance = Math.hypot(points[i] - x, points[i + 1] - y);
+    if (distance < least) [best, least] = [i / 2, distance];
+  }
+  return best;
 }
 
 /**
@@ -186,14 +203,15 @@ export function mayStand(room, corners, others, points) {
 }
 
 /** @type {(a: Polygon, b: Polygon, gap: number) => boolean} */
-const areApart = (a, b, gap) => edgeGap(a, b) >= gap && !contains(a, ...b[0]) && !contains(b, ...a[0]);
+export const areApart = (a, b, gap) => edgeGap(a, b) >= gap && !contains(a, ...b[0]) && !contains(b, ...a[0]);
 
 /**
+ * Whether a shape lies in the room's outline, at least `gap` from it.
  * @param {Room} room
  * @param {Polygon} corners
  * @param {number} gap
  */
-function isInside(room, corners, gap) {
+export function isInside(room, corners, gap) {
   const outline = room.outline.corners;
   return corners.every(([x, y]) => contains(outline, x, y)) && edgeGap(corners, outline) >= gap;
 }

@@ -1,11 +1,13 @@
 /** The map: a world and a posterior in, a drawing on a canvas out; also converts pixels back to metres. */
 
-import { RAYS, themeOf, viridis } from "./colours.js";
+import { themeOf } from "./colours.js";
 import { contextOf, resize } from "./canvas.js";
-import { boundsOf } from "./geometry.js";
+import { areaOf, boundsOf } from "./geometry.js";
+import { drawArrow, drawGhost, drawLabel, drawNumber, drawPlus, drawRay, drawStar, drawWay, stroke, strokeDashed, strokeWhite } from "./marks.js";
+import { Cells, chooseCorner } from "./posterior.js";
 import { indexOf } from "./world.js";
 
-const MARGIN = 10; // [px]
+const EDGE = 10; // [px]
 
 /**
  * @typedef {import("./geometry.js").Polygon} Polygon
@@ -16,13 +18,18 @@ const MARGIN = 10; // [px]
 export class MapView {
   /**
    * @param {HTMLCanvasElement} canvas
-   * @param {number} floor relative log posterior [nat] at the dark end of the colour map
+   * @param {import("./posterior.js").MapConstants} constants
    * @param {{receiver: string, transmitter: string}} colours
    */
-  constructor(canvas, floor, colours) {
+  constructor(canvas, constants, colours) {
     this.canvas = canvas;
-    this.floor = floor;
+    this.constants = constants;
     this.colours = colours;
+    /** @type {import("./posterior.js").Square | null} */
+    this.inset = null; // where the magnified window was drawn [m]
+    this.hidesInset = false; // while the pointer is over it, to show what is below
+    this.size = 1; // of the marks; less in a small map
+    this.invites = false; // whether to tell that the transmitter can be dragged
     this.heat = document.createElement("canvas");
     this.scale = 1; // [px/m]
     this.origin = [0, 0]; // [px]
@@ -31,14 +38,16 @@ export class MapView {
   /**
    * Fit the room into the canvas; call it when the canvas or the room changes.
    * @param {Polygon} outline
+   * @param {number} beyond how far [m] something may be drawn beyond it
    */
-  fit(outline) {
+  fit(outline, beyond = 0) {
     const { canvas } = this;
     const [x0, y0, x1, y1] = boundsOf(outline);
-    this.scale = (canvas.clientWidth - 2 * MARGIN) / (x1 - x0);
-    const height = this.scale * (y1 - y0) + 2 * MARGIN;
-    canvas.style.height = `${height}px`;
-    this.origin = [MARGIN - this.scale * x0, MARGIN + this.scale * y1];
+    const edge = Math.max(EDGE, (beyond * canvas.clientWidth) / (x1 - x0 + 2 * beyond));
+    this.scale = (canvas.clientWidth - 2 * edge) / (x1 - x0);
+    const height = this.scale * (y1 - y0) + 2 * edge;
+    canvas.style.aspectRatio = `${canvas.clientWidth} / ${height}`;
+    this.origin = [edge - this.scale * x0, edge + this.scale * y1];
     resize(canvas, canvas.clientWidth, height);
   }
 
@@ -65,33 +74,79 @@ export class MapView {
   /**
    * @param {World} world
    * @param {Look | null} result
-   * @param {boolean} focused
+   * @param {{focused?: boolean, place?: import("./locate.js").Inspected | null}} [extras] whether the map has the keyboard, and
+   *   a place that is pointed at
    */
-  draw(world, result, focused) {
+  draw(world, result, { focused = false, place = null } = {}) {
     const context = contextOf(this.canvas);
     const theme = themeOf(this.canvas);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     context.lineJoin = "round";
-    this.#polygon(context, world.room.outline.corners);
-    context.fillStyle = theme.ground; // margin along the walls
+    const cells = result ? new Cells(result, world.room.outline.corners) : null;
+    cells?.paint(this.heat, this.constants.floor);
+    this.#drawPlan(context, world, cells, theme);
+    for (const { order, points } of (place?.rays ?? result?.rays ?? []).toReversed()) {
+      drawRay(context, order, points.flatMap((x, i) => (i % 2 ? [] : [this.toPixel(x, points[i + 1])])));
+    }
+    drawWay(context, world.walk.map((pose) => [...this.toPixel(pose.x, pose.y), pose.heading]), this.colours.receiver, this.size);
+    if (result) drawPlus(context, this.toPixel(result.place.x, result.place.y));
+    if (place) {
+      context.beginPath();
+      context.arc(...this.toPixel(place.x, place.y), 7, 0, 2 * Math.PI);
+      strokeWhite(context, 1.8);
+    }
+    const tip = world.positionOf("heading");
+    const [receiver, transmitter] = [world.receiver, world.transmitter].map(({ x, y }) => this.toPixel(x, y));
+    if (world.belief) {
+      const [ghost, turned] = [world.receiver, tip].map((place) => this.#believed(world, place));
+      drawGhost(context, ghost, turned, theme.believed);
+    }
+    drawArrow(context, receiver, this.toPixel(tip.x, tip.y), this.colours.receiver, this.size);
+    if (world.walk.length > 0 && !world.strays && this.size === 1) drawNumber(context, world.walk.length, receiver, "white");
+    drawStar(context, transmitter, this.colours.transmitter, this.size);
+    if (focused) this.#drawFocus(context, world, theme);
+    this.inset = null;
+    if (cells && !place) this.#drawInset(context, world, cells, theme);
+    if (this.invites) drawLabel(context, "drag me", transmitter, this.colours.transmitter, this.canvas.clientWidth);
+  }
+
+  /**
+   * Draw the floor with the posterior on it, the outline of its set, and the walls.
+   * @param {CanvasRenderingContext2D} context
+   * @param {World} world
+   * @param {Cells | null} cells
+   * @param {import("./colours.js").Theme} theme
+   */
+  #drawPlan(context, { room, belief, selected }, cells, theme) {
+    this.#polygon(context, room.outline.corners);
+    context.fillStyle = theme.ground;
     context.fill();
-    if (result) this.#drawHeat(context, result, world.room.outline.corners);
-    world.room.obstacles.forEach((obstacle, i) => {
+    if (cells) this.#drawHeat(context, cells, room.outline.corners);
+    room.obstacles.forEach((obstacle, i) => {
       this.#polygon(context, obstacle.corners);
       context.fillStyle = theme.solid;
       context.fill();
-      const isSelected = indexOf(world.selected) === i;
+      const isSelected = indexOf(selected) === i;
       stroke(context, isSelected ? this.colours.transmitter : theme.ink, isSelected ? 2.5 : 1.3);
     });
-    this.#polygon(context, world.room.outline.corners);
+    this.#polygon(context, room.outline.corners);
     stroke(context, theme.ink, 1.8);
-    if (result) {
-      result.rays.toReversed().forEach((ray) => this.#drawRay(context, ray));
-      this.#drawBest(context, result);
+    for (const { corners } of belief ? [belief.room.outline, ...belief.room.obstacles] : []) {
+      this.#polygon(context, corners);
+      strokeDashed(context, theme.believed);
     }
-    this.#drawReceiver(context, world);
-    this.#drawTransmitter(context, world);
-    if (focused) this.#drawFocus(context, world, theme);
+  }
+
+  /**
+   * Where the twin believes a place near the receiver to be, in pixels.
+   * @param {World} world
+   * @param {import("./layout.js").Place} place
+   */
+  #believed({ receiver, belief }, { x, y }) {
+    const { dx = 0, dy = 0, turn = 0 } = belief ?? {};
+    const [a, b] = [x - receiver.x, y - receiver.y];
+    const [cosine, sine] = [Math.cos(turn), Math.sin(turn)];
+    return this.toPixel(receiver.x + dx + cosine * a - sine * b, receiver.y + dy + sine * a + cosine * b);
   }
 
   /**
@@ -105,96 +160,81 @@ export class MapView {
   }
 
   /**
-   * Draw the posterior with one pixel per candidate on a small canvas, then scale it up.
+   * Scale up the painted cells, and outline their set.
    * @param {CanvasRenderingContext2D} context
-   * @param {Look} result
+   * @param {Cells} cells
    * @param {Polygon} outline
    */
-  #drawHeat(context, { points, spacing, logPosterior }, outline) {
-    const [x0, y0, x1, y1] = boundsOf(outline);
-    const [columns, rows] = [Math.round((x1 - x0) / spacing[0]) + 1, Math.round((y1 - y0) / spacing[1]) + 1];
-    const image = new ImageData(columns, rows);
-    const largest = logPosterior.reduce((a, b) => Math.max(a, b), -Infinity);
-    logPosterior.forEach((value, c) => {
-      const column = Math.round((points[2 * c] - x0) / spacing[0]);
-      const row = rows - 1 - Math.round((points[2 * c + 1] - y0) / spacing[1]);
-      image.data.set([...viridis(1 - (value - largest) / this.floor), 255], 4 * (row * columns + column));
-    });
-    [this.heat.width, this.heat.height] = [columns, rows];
-    contextOf(this.heat).putImageData(image, 0, 0);
-    const [left, top] = this.toPixel(x0 - spacing[0] / 2, y1 + spacing[1] / 2);
+  #drawHeat(context, cells, outline) {
+    const { columns, rows, spacing, origin } = cells;
+    const [left, top] = this.toPixel(origin[0] - spacing[0] / 2, origin[1] + (rows - 0.5) * spacing[1]);
     context.save();
     this.#polygon(context, outline);
     context.clip();
     context.imageSmoothingEnabled = false;
     context.drawImage(this.heat, left, top, columns * spacing[0] * this.scale, rows * spacing[1] * this.scale);
+    context.beginPath();
+    for (const [x0, y0, x1, y1] of cells.outline()) {
+      context.moveTo(...this.toPixel(x0, y0));
+      context.lineTo(...this.toPixel(x1, y1));
+    }
+    context.lineCap = "square";
+    strokeWhite(context, this.size < 1 ? 1 : 1.4);
     context.restore();
   }
 
   /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {Look["rays"][number]} ray
-   */
-  #drawRay(context, { order, points }) {
-    context.beginPath();
-    for (let i = 0; i < points.length; i += 2) context.lineTo(...this.toPixel(points[i], points[i + 1]));
-    stroke(context, "rgba(0, 0, 0, 0.55)", 3);
-    stroke(context, RAYS[order % RAYS.length], 1.4);
-  }
-
-  /**
-   * Draw a ring around the most probable candidate.
-   * @param {CanvasRenderingContext2D} context
-   * @param {Look} result
-   */
-  #drawBest(context, { place }) {
-    context.beginPath();
-    context.arc(...this.toPixel(place.x, place.y), 14, 0, 2 * Math.PI);
-    stroke(context, "black", 3.5);
-    stroke(context, "white", 1.8);
-  }
-
-  /**
+   * Magnify a set that is too small to see, in a corner of the room.
    * @param {CanvasRenderingContext2D} context
    * @param {World} world
+   * @param {Cells} cells
+   * @param {import("./colours.js").Theme} theme
    */
-  #drawReceiver(context, world) {
-    const [u, v] = this.toPixel(world.receiver.x, world.receiver.y);
+  #drawInset(context, world, cells, theme) {
+    const outline = world.room.outline.corners;
+    const window = cells.window(this.constants, areaOf(outline));
+    if (window === null) return;
     const tip = world.positionOf("heading");
-    const [a, b] = this.toPixel(tip.x, tip.y);
-    const angle = Math.atan2(b - v, a - u);
-    context.beginPath();
-    context.moveTo(u, v);
-    context.lineTo(a, b);
-    for (const side of [2.6, -2.6]) {
-      context.moveTo(a, b);
-      context.lineTo(a + 11 * Math.cos(angle + side), b + 11 * Math.sin(angle + side));
-    }
-    context.lineCap = "round";
-    stroke(context, "white", 6);
-    stroke(context, this.colours.receiver, 3);
-    context.beginPath();
-    context.arc(u, v, 6.5, 0, 2 * Math.PI);
-    context.fillStyle = this.colours.receiver;
+    const objects = [world.receiver, tip, world.transmitter, ...world.walk].map(({ x, y }) => ({ x, y, reach: 16 / this.scale }));
+    const obstacles = world.room.obstacles.map(({ corners }) => corners);
+    this.inset = chooseCorner(outline, window, objects, obstacles, this.constants.side);
+    this.#square(context, window);
+    strokeWhite(context);
+    if (this.hidesInset) return;
+    const inner = new MapView(this.canvas, this.constants, this.colours);
+    inner.heat = this.heat;
+    inner.scale = (this.scale * this.inset.width) / window.width;
+    const [left, bottom] = this.toPixel(this.inset.x, this.inset.y);
+    inner.origin = [left - inner.scale * window.x, bottom + inner.scale * window.y];
+    context.save();
+    this.#square(context, this.inset);
+    context.fillStyle = theme.solid;
     context.fill();
-    stroke(context, "white", 1.8);
+    context.clip();
+    inner.#drawPlan(context, world, cells, theme);
+    drawStar(context, inner.toPixel(world.transmitter.x, world.transmitter.y), this.colours.transmitter, 1.5 * this.size);
+    context.restore();
+    this.#square(context, this.inset);
+    strokeWhite(context);
+    context.font = "600 12px system-ui, sans-serif";
+    context.textBaseline = "bottom";
+    context.textAlign = "left";
+    context.fillStyle = "white";
+    context.strokeStyle = "black";
+    context.lineWidth = 3;
+    const times = `× ${(this.inset.width / window.width).toFixed(0)}`;
+    context.strokeText(times, left + 6, bottom - 4);
+    context.fillText(times, left + 6, bottom - 4);
   }
 
   /**
    * @param {CanvasRenderingContext2D} context
-   * @param {World} world
+   * @param {import("./posterior.js").Square} square
    */
-  #drawTransmitter(context, { transmitter }) {
-    const [u, v] = this.toPixel(transmitter.x, transmitter.y);
+  #square(context, { x, y, width }) {
+    const [left, top] = this.toPixel(x, y + width);
     context.beginPath();
-    for (let i = 0; i < 10; i++) {
-      const [radius, angle] = [i % 2 ? 4.6 : 11.5, (Math.PI * i) / 5 - Math.PI / 2];
-      context.lineTo(u + radius * Math.cos(angle), v + radius * Math.sin(angle));
-    }
-    context.closePath();
-    stroke(context, "white", 3.5);
-    context.fillStyle = this.colours.transmitter;
-    context.fill();
+    context.rect(left, top, width * this.scale, width * this.scale);
   }
 
   /**
@@ -213,15 +253,4 @@ export class MapView {
     stroke(context, theme.ink, 2);
     context.setLineDash([]);
   }
-}
-
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {string} colour
- * @param {number} width [px]
- */
-function stroke(context, colour, width) {
-  context.strokeStyle = colour;
-  context.lineWidth = width;
-  context.stroke();
 }

@@ -6,7 +6,8 @@
 
 import { modulo } from "./radio.js";
 
-const DECIBEL = Math.LN10 / 20; // relative change of an amplitude per decibel, for small changes
+/** Relative change of an amplitude per decibel, for small changes. */
+export const DECIBEL = Math.LN10 / 20;
 
 /**
  * @typedef {import("./paths.js").Paths} Paths
@@ -21,6 +22,7 @@ const DECIBEL = Math.LN10 / 20; // relative change of an amplitude per decibel, 
  * @property {number} tail_share share of detected paths whose estimate is disturbed by another path
  * @property {number} tail_cells error of a disturbed sine or delay [cells]
  * @property {number} tail_db error of a disturbed strength [dB]
+ * @property {number} miss probability that a path above the threshold is not reported
  * @property {number} floor share of the prior in every posterior
  */
 
@@ -34,6 +36,7 @@ const DECIBEL = Math.LN10 / 20; // relative change of an amplitude per decibel, 
  * @property {number[]} gain_variance variance that each reflection adds to the relative error of the amplitude
  * @property {number[]} miss probability that a path above the threshold is not reported
  * @property {number[]} unknown expected number of observed paths that the twin does not trace
+ * @property {number[]} level errors of plan and position, relative to the tolerance
  */
 
 /**

@@ -8,7 +8,7 @@ import { agreement, makeRows, setDelay, setSine } from "./common_errors.js";
 import { arrangeObserved, arrangeTraced, findWidths } from "./path_arrays.js";
 import { integrate, synchronise } from "./path_offsets.js";
 import { between, expect, fillTerms, makeExpected, makeTerms, silence } from "./path_terms.js";
-import { normalise } from "./score.js";
+import { addLogs, normalise } from "./score.js";
 import { makeTable } from "./strength.js";
 
 /**
@@ -74,9 +74,9 @@ export class PathSet {
       let total = 0;
       for (let k = 0; k < components.weight.length; k++) {
         expect(expected, traced, c, components, k, widths, this.#constants);
-        const missed = silence(expected, traced.numPaths[c], seen.rootThreshold, widths.tailShare, components.miss[k], table);
+        const missed = silence(expected, traced.numPaths[c], seen.rootThreshold, widths.tailShare, table);
         const weight = missed * seen.weight[k];
-        fillTerms(terms, expected, traced, c, seen, k, widths, constants);
+        fillTerms(terms, expected, traced.numPaths[c], seen, k, widths, constants);
         let ratio = 0, products = 0; // to that of clutter, scaled
         if (widths.window === 0) {
           products = synchronise(terms, widths, constants);
@@ -105,13 +105,8 @@ export class PathSet {
    */
   logPosterior(...given) {
     const { floor } = this.#description.fitted;
-    const uniform = floor / given[0].rows;
-    // Logarithms of sums, without underflow
-    return normalise(this.logLikelihoods(...given)).map((log) => {
-      const own = Math.log1p(-floor) + log;
-      const large = Math.max(own, Math.log(uniform));
-      return large + Math.log(Math.exp(own - large) + uniform * Math.exp(-large));
-    });
+    const uniform = Math.log(floor / given[0].rows);
+    return normalise(this.logLikelihoods(...given)).map((log) => addLogs(Math.log1p(-floor) + log, uniform));
   }
 }
 

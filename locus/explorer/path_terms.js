@@ -29,6 +29,10 @@ export function makeExpected(numPaths) {
   return {
     azimuth: column(),
     sine: column(),
+    /** [samples] */
+    delay: column(),
+    /** Probability of not being reported although above the threshold. */
+    miss: column(),
     /** One over the root of the energy. */
     weakness: column(),
     /** Variances without noise. */
@@ -105,18 +109,32 @@ export function expect(expected, traced, c, components, k, widths, constants) {
     const moved = components.variance[k] + components.reflection_variance[k] * traced.order[i] + widths.blur;
     const angle = moved / (traced.length[i] * traced.length[i]) + components.turn_variance[k];
     const gain = widths.gainExcess + components.gain_variance[k] * traced.order[i];
-    const wider = widening(root * root, gain);
-    const tailWider = widening(root * root, gain + widths.gainTail);
     expected.azimuth[j] = azimuth;
     expected.sine[j] = sine;
+    expected.delay[j] = traced.delay[i];
+    expected.miss[j] = components.miss[k];
     expected.weakness[j] = 1 / Math.max(root, constants.path_set.least_root);
     expected.sineVariance[j] = widths.sineExcess + (1 - sine * sine) * angle;
     expected.delayVariance[j] = widths.delayExcess + moved * widths.samplesPerMetre * widths.samplesPerMetre;
-    expected.centre[j] = centreOf(root * root, wider);
-    expected.inverse[j] = 1 / Math.sqrt(wider);
-    expected.tailCentre[j] = centreOf(root * root, tailWider);
-    expected.tailInverse[j] = 1 / Math.sqrt(tailWider);
+    expectStrength(expected, j, root * root, gain, widths.gainTail);
   }
+}
+
+/**
+ * Fill in the strength of path `j`.
+ * @param {Expected} expected
+ * @param {number} j
+ * @param {number} energy
+ * @param {number} gain variance of the relative error of its amplitude
+ * @param {number} gainTail what a disturbed estimate has in addition
+ */
+export function expectStrength(expected, j, energy, gain, gainTail) {
+  const wider = widening(energy, gain);
+  const tailWider = widening(energy, gain + gainTail);
+  expected.centre[j] = centreOf(energy, wider);
+  expected.inverse[j] = 1 / Math.sqrt(wider);
+  expected.tailCentre[j] = centreOf(energy, tailWider);
+  expected.tailInverse[j] = 1 / Math.sqrt(tailWider);
 }
 
 /**
@@ -125,18 +143,17 @@ export function expect(expected, traced, c, components, k, widths, constants) {
  * @param {number} count
  * @param {number} rootThreshold
  * @param {number} tailShare
- * @param {number} miss
  * @param {import("./strength.js").Table} table
  */
-export function silence(expected, count, rootThreshold, tailShare, miss, table) {
-  const { centre, inverse, tailCentre, tailInverse, odds, logOdds } = expected;
+export function silence(expected, count, rootThreshold, tailShare, table) {
+  const { centre, inverse, tailCentre, tailInverse, miss, odds, logOdds } = expected;
   let total = 1;
   for (let j = 0; j < count; j++) {
     const clean = detection(table, rootThreshold, centre[j], inverse[j]);
     const tail = detection(table, rootThreshold, tailCentre[j], tailInverse[j]);
-    const missed = 1 - (1 - miss) * (clean + tailShare * (tail - clean));
+    const missed = 1 - (1 - miss[j]) * (clean + tailShare * (tail - clean));
     total *= missed;
-    odds[j] = (1 - miss) / missed;
+    odds[j] = (1 - miss[j]) / missed;
     logOdds[j] = Math.log(odds[j]);
   }
   return total;
@@ -146,26 +163,24 @@ export function silence(expected, count, rootThreshold, tailShare, miss, table) 
  * Fill in the terms of a snapshot in component `k`.
  * @param {Terms} terms
  * @param {Expected} expected
- * @param {Traced} traced
- * @param {number} c
+ * @param {number} numTraced
  * @param {Seen} seen
  * @param {number} k
  * @param {Widths} widths
  * @param {PathSetConstants} constants
  */
-export function fillTerms(terms, expected, traced, c, seen, k, widths, constants) {
+export function fillTerms(terms, expected, numTraced, seen, k, widths, constants) {
   const { offset, height, sharpness } = terms;
   const { sine: sineNoise, delay: delayNoise, period, window, tailShare, mostDelay } = widths;
   const { least_height: leastHeight, most_sine: mostSine, far, scale, no_angle: noAngle } = constants;
   const angles = sineNoise > 0;
-  const [first, end] = [c * traced.width, c * traced.width + traced.numPaths[c]];
   let count = 0, linear = 0, most = scale, heights = 0, widest = 0;
   for (let q = 0; q < seen.count; q++) {
     const root = seen.root[q], sine = seen.sine[q], delay = seen.delay[q];
     const rarity = 1 / seen.clutter[k * seen.width + q];
     const limit = seen.limit[k * seen.width + q], tailLimit = seen.tailLimit[k * seen.width + q];
     let together = 1;
-    for (let i = first, j = 0; i < end; i++, j++) {
+    for (let j = 0; j < numTraced; j++) {
       let apart = 0; // modulo 2
       if (angles) {
         apart = Math.abs(sine - expected.sine[j]);
@@ -190,7 +205,7 @@ export function fillTerms(terms, expected, traced, c, seen, k, widths, constants
         const around = 4 * half * (1 - apart); // by how much the exponent is larger the other way round
         if (angles && around < far) high *= 1 + Math.exp(-around);
         if (!(high > leastHeight)) continue;
-        const late = traced.delay[i] - delay;
+        const late = expected.delay[j] - delay;
         offset[count] = between(late, period);
         height[count] = high;
         sharpness[count] = sharp;

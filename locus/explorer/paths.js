@@ -1,5 +1,7 @@
 /** Path sets: arrays (row, path), strongest path first; padding has order -1 and no gain. */
 
+import { snrDb } from "./radio.js";
+
 /**
  * @typedef {object} Paths
  * @property {number} rows number of candidates or snapshots
@@ -104,4 +106,19 @@ function takeRows(paths, first, end) {
     gainIm: paths.gainIm.slice(from, to),
     order: paths.order.slice(from, to),
   };
+}
+
+/**
+ * Angle [rad] and SNR [dB] of the strongest paths of a row.
+ * @param {Paths} paths
+ * @param {number} row
+ * @param {import("./radio.js").Radio} radio
+ * @param {number} count at most
+ */
+export function listPaths(paths, row, radio, count) {
+  const found = [];
+  for (let p = row * paths.width; p < (row + 1) * paths.width && paths.order[p] >= 0 && found.length < count; p++) {
+    found.push({ aoa: paths.aoa[p], snr: snrDb(paths.gainRe[p] ** 2 + paths.gainIm[p] ** 2, radio) });
+  }
+  return found;
 }

@@ -73,3 +73,13 @@ export function normalise(scores) {
   const total = scores.reduce((sum, score) => sum + Math.exp(score - largest), 0);
   return scores.map((score) => score - largest - Math.log(total));
 }
+
+/**
+ * Logarithm of a sum from the logarithms of its parts, without underflow.
+ * @param {number} a
+ * @param {number} b
+ */
+export function addLogs(a, b) {
+  const large = Math.max(a, b);
+  return large === -Infinity ? large : large + Math.log1p(Math.exp(Math.min(a, b) - large));
+}

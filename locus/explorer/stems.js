@@ -7,7 +7,7 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [46, 10, 8, 36]; // [px]
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {import("./locate.js").Look | null} result
+ * @param {Pick<import("./locate.js").Look, "observed" | "predicted"> | null} result
  * @param {[number, number]} range SNRs [dB] to which the networks clip their input
  */
 export function drawStems(canvas, result, [low, high]) {

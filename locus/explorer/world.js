@@ -1,23 +1,34 @@
 /** The world: a room, a receiver with its heading and a transmitter, and the rules for moving each of them. */
 
+import { believe } from "./believed.js";
 import { boundsOf, contains, distanceToEdges, shift } from "./geometry.js";
 import { drawObstacle, drawPoint, drawRoom, isFree, makeGrid, mayStand } from "./layout.js";
 import { Random } from "./random.js";
 import { modulo } from "./radio.js";
 
 const APART = 1; // [m], smallest distance between transmitter and receiver
+const ROUNDED = 0.015; // [m], by which things may be closer in an address, which keeps centimetres
 const TURN = (5 * Math.PI) / 180; // [rad], turn of the heading per key press
 const MOST_GRID_POINTS = 81;
+/** Largest number of snapshots of a walk. */
+export const MOST_SNAPSHOTS = 20;
 
 /**
  * @typedef {import("./layout.js").Place} Place
  * @typedef {import("./layout.js").Room} Room
  * @typedef {import("./geometry.js").Polygon} Polygon
  * @typedef {import("./locate.js").Settings} Settings
+ * @typedef {import("./twin.js").Pose} Pose
  */
 
 /** Objects ("things") are named `transmitter`, `receiver`, `heading`, `obstacle 1`, `obstacle 2` and so on. */
 export class World {
+  /** @type {Pose[]} */
+  walk = []; // poses of the snapshots; none if the reader does not walk
+  error = 0; // of the twin [m]
+  /** @type {{of: unknown[], belief: import("./believed.js").Belief | null} | null} */
+  #believed = null;
+
   /**
    * @param {Settings} settings
    * @param {Room | null} given a room to use instead of random ones
@@ -39,7 +50,76 @@ export class World {
    * @param {number} seed
    */
   reset(seed) {
-    Object.assign(this, drawThings(this.settings, this.given, seed));
+    this.enter(this.given, seed);
+  }
+
+  /**
+   * Show a given room, positions, walk and error of the twin; the room's own grid is chosen anew.
+   * @param {{room: Room, receiver: Pose, transmitter: Place, walk: Pose[], error: number}} scene
+   * @throws {RangeError} receiver or transmitter do not stand in its free space
+   */
+  show({ room, receiver, transmitter, walk, error }) {
+    const near = (/** @type {Place} */ { x, y }) => Math.hypot(x - transmitter.x, y - transmitter.y) < APART - ROUNDED;
+    const free = (/** @type {Place} */ { x, y }) => isFree(room, x, y, room.clearance - ROUNDED);
+    const poses = [receiver, ...walk];
+    if (![transmitter, ...poses].every(free) || poses.some(near)) {
+      throw new RangeError(`Expected receiver and transmitter in free space, at least ${APART} m apart`);
+    }
+    if (walk.length > MOST_SNAPSHOTS) throw new RangeError(`Expected at most ${MOST_SNAPSHOTS} snapshots, got ${walk.length}`);
+    const gridPoints = gridPointsOf(room, this.settings.room);
+    Object.assign(this, { room, receiver, transmitter, gridPoints, selected: "transmitter", walk, error });
+  }
+
+  /**
+   * Show a given room, or a random one, with random positions in it; a walk begins anew.
+   * @param {Room | null} room
+   * @param {number} seed
+   */
+  enter(room, seed) {
+    Object.assign(this, drawThings(this.settings, room, seed));
+    if (this.walk.length > 0) this.setOut();
+  }
+
+  /** Begin a walk, with a snapshot at the receiver's pose. */
+  setOut() {
+    this.walk = [];
+    this.listen();
+  }
+
+  /** Add a snapshot at the receiver's pose, as precisely as an address keeps it; returns whether there may be another. */
+  listen() {
+    if (this.walk.length >= MOST_SNAPSHOTS) return false;
+    const { x, y, heading } = this.receiver;
+    const [a, b, degrees] = [x, y, (heading * 180) / Math.PI].map((value) => Number(value.toFixed(2)));
+    this.walk = [...this.walk, (this.receiver = { x: a, y: b, heading: (degrees * Math.PI) / 180 })];
+    return true;
+  }
+
+  /** Take back the last snapshot but the first, and return to the pose before; returns whether there was one. */
+  goBack() {
+    const before = this.walk.at(-2);
+    if (!before) return false;
+    this.receiver = before;
+    this.walk = this.walk.slice(0, -1);
+    return true;
+  }
+
+  /** Whether the receiver stands elsewhere than at the last snapshot of its walk. */
+  get strays() {
+    const [last, { x, y, heading }] = [this.walk.at(-1), this.receiver];
+    return last !== undefined && (last.x !== x || last.y !== y || last.heading !== heading);
+  }
+
+  /** What the twin believes instead of the truth; null if it is exact, or must be as no such error fits into the room. */
+  get belief() {
+    const { room, receiver, walk, error } = this;
+    const of = [room, receiver, walk, error];
+    if (!this.#believed?.of.every((one, i) => one === of[i])) {
+      const { errors, room: common } = this.settings.constants;
+      const belief = error > 0 ? believe(room, [receiver, ...walk], error, errors, common.min_distance) : null;
+      this.#believed = { of, belief };
+    }
+    return this.#believed?.belief ?? null;
   }
 
   get bounds() {
@@ -133,8 +213,8 @@ export class World {
   #put(thing, x, y, old) {
     if (x === old.x && y === old.y) return false;
     if (thing === "transmitter" || thing === "receiver") {
-      const other = thing === "transmitter" ? this.receiver : this.transmitter;
-      if (!isFree(this.room, x, y) || Math.hypot(x - other.x, y - other.y) < APART) return false;
+      const others = thing === "transmitter" ? [this.receiver, ...this.walk] : [this.transmitter];
+      if (!isFree(this.room, x, y) || others.some((other) => Math.hypot(x - other.x, y - other.y) < APART)) return false;
       if (thing === "transmitter") this.transmitter = { x, y };
       else this.receiver = { ...this.receiver, x, y };
       return true;
@@ -143,7 +223,7 @@ export class World {
     const obstacle = obstacles[indexOf(thing)];
     const corners = shift(obstacle.corners, x - old.x, y - old.y);
     const others = obstacles.filter((other) => other !== obstacle);
-    if (!mayStand(this.room, corners, others, [this.receiver, this.transmitter])) return false;
+    if (!mayStand(this.room, corners, others, [this.receiver, this.transmitter, ...this.walk])) return false;
     this.room = { ...this.room, obstacles: obstacles.map((o) => (o === obstacle ? { ...o, corners } : o)) };
     return true;
   }
@@ -158,7 +238,7 @@ export class World {
     const scale = Math.min(x1 - x0, y1 - y0) / this.settings.room.size;
     for (let draw = 0; draw < 500; draw++) {
       const obstacle = drawObstacle(this.room, random, this.settings.room, scale * (draw < 250 ? 1 : 0.5));
-      const points = [this.receiver, this.transmitter];
+      const points = [this.receiver, this.transmitter, ...this.walk];
       if (obstacle === null || points.some(({ x, y }) => covers(obstacle.corners, x, y, this.room.clearance))) continue;
       this.room = { ...this.room, obstacles: [...this.room.obstacles, obstacle] };
       this.selected = `obstacle ${this.room.obstacles.length}`;
@@ -194,11 +274,20 @@ function drawThings({ room: settings, constants }, given, seed) {
   };
   const receiver = { ...place(), heading: random.uniform(-Math.PI, Math.PI) };
   const transmitter = place((x, y) => Math.hypot(x - receiver.x, y - receiver.y) >= APART);
-  // Keep the number of candidates of the paper's grid, also in a room that fills less of its bounding box
+  return { room, receiver, transmitter, gridPoints: gridPointsOf(room, settings), selected: "transmitter" };
+}
+
+/**
+ * Grid points per axis that keep the number of candidates of the paper's grid, also in a room that fills less of its
+ * bounding box.
+ * @param {Room} room
+ * @param {import("./layout.js").RoomSettings} settings
+ */
+function gridPointsOf(room, settings) {
   let gridPoints = settings.grid_points;
   const tooFew = () => makeGrid(room, gridPoints).points.length / 2 < settings.min_feasible;
   while (gridPoints < MOST_GRID_POINTS && tooFew()) gridPoints++;
-  return { room, receiver, transmitter, gridPoints, selected: "transmitter" };
+  return gridPoints;
 }
 
 /**

@@ -1,9 +1,10 @@
 /** Scenes on standard input; what the explorer's modules compute for them on standard output. Both are JSON. */
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { believe } from "../../locus/explorer/believed.js";
 import { estimate } from "../../locus/explorer/estimator.js";
 import { makeFeatures } from "../../locus/explorer/features.js";
-import { drawRoom, makeGrid } from "../../locus/explorer/layout.js";
+import { drawPoint, drawRoom, makeGrid, wallsOf } from "../../locus/explorer/layout.js";
 import { Locator } from "../../locus/explorer/locate.js";
 import { logPosterior } from "../../locus/explorer/methods.js";
 import { receive } from "../../locus/explorer/observation.js";
@@ -11,8 +12,11 @@ import { PathSet } from "../../locus/explorer/path_set.js";
 import { takeRow } from "../../locus/explorer/paths.js";
 import { makeRadio } from "../../locus/explorer/radio.js";
 import { Random } from "../../locus/explorer/random.js";
+import { Sight } from "../../locus/explorer/sight.js";
 import { logLikelihoods } from "../../locus/explorer/sync_offset.js";
 import { Twin } from "../../locus/explorer/twin.js";
+import { Walk } from "../../locus/explorer/walk.js";
+import { finish } from "../../locus/explorer/walk_scene.js";
 import { World } from "../../locus/explorer/world.js";
 
 /**
@@ -49,6 +53,25 @@ import { World } from "../../locus/explorer/world.js";
  */
 
 /**
+ * @typedef {object} WalkCase
+ * @property {import("../../locus/explorer/radio.js").RadioSettings} radio
+ * @property {import("../../locus/explorer/path_set.js").Description} path_set
+ * @property {{walls: number[], polygon: number[]}} plan
+ * @property {number[]} candidates
+ * @property {import("../../locus/explorer/walk.js").Options} options
+ * @property {{pose: import("../../locus/explorer/twin.js").Pose, paths: Columns, observed: Columns}[]} steps
+ */
+
+/**
+ * @typedef {object} Belief
+ * @property {import("../../locus/explorer/layout.js").Room} room
+ * @property {import("../../locus/explorer/twin.js").Pose[]} poses
+ * @property {number} size of the twin's error [m]
+ * @property {number[][]} points to trace, of which the first is heard
+ * @property {number} depth
+ */
+
+/**
  * @typedef {object} Given
  * @property {import("../../locus/explorer/locate.js").Settings} settings
  * @property {Record<string, Method>} methods
@@ -56,11 +79,14 @@ import { World } from "../../locus/explorer/world.js";
  * @property {number} wide paths a candidate that no candidate has
  * @property {{window: number, re: number[][], im: number[][], energies: number[]}[]} filtered outputs of filters
  * @property {PathSetCase[]} path_sets
+ * @property {WalkCase[]} walks
+ * @property {{seed: number, error?: number}[]} hikes walks on the page
+ * @property {Belief[]} beliefs wrong twins
  * @property {{method: string, seed: number}[]} looks requests of the page
  */
 
 /** @type {Given} */
-const { settings, methods, scenes, wide: maxWide, filtered, path_sets: cases, looks } = JSON.parse(readFileSync(0, "utf8"));
+const { settings, methods, scenes, wide: maxWide, filtered, path_sets: cases, walks, hikes, beliefs, looks } = JSON.parse(readFileSync(0, "utf8"));
 const { max_paths: maxPaths, wall_thickness: wallThickness } = settings.twin;
 const { constants } = settings;
 const radio = makeRadio(settings.radio, constants);
@@ -150,6 +176,30 @@ function compareSets({ radio: settings, path_set: description, spacing, paths, o
   });
 }
 
+/** @param {WalkCase} one */
+function fuse({ radio: settings, path_set: description, plan, candidates, options, steps }) {
+  const radio = makeRadio(settings, constants);
+  const walls = Float64Array.from(plan.walls);
+  const places = Float64Array.from(candidates);
+  const walk = new Walk({ ...plan, walls }, places, description, radio, constants, options);
+  return steps.map(({ pose, paths, observed }) => {
+    const before = walk.numSteps > 0 ? "" : attempt(() => walk.logPosterior());
+    const fork = walk.fork();
+    fork.add(toPaths(steps[0].paths), toPaths(steps[0].observed), steps[0].pose);
+    walk.add(toPaths(paths), toPaths(observed), pose);
+    return { before, fork: [...fork.logPosterior()], posterior: [...walk.logPosterior()], heading: walk.headingError() };
+  });
+}
+
+/** @param {() => unknown} call */
+function attempt(call) {
+  try {
+    return call();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 const locator = new Locator({ ...settings, methods });
 
 /** @param {Given["looks"][number]} one */
@@ -160,12 +210,50 @@ function look({ method, seed }) {
   return { snr: observed.map((path) => path.snr), posterior: [...logs].map(Math.exp) };
 }
 
+/** @param {Given["hikes"][number]} one */
+function hike({ seed, error = 0 }) {
+  const { room, receiver, transmitter } = new World(settings, null, seed);
+  const random = new Random(seed);
+  const poses = [receiver, ...Array.from({ length: 2 }, () => ({ ...(drawPoint(room, random) ?? receiver), heading: random.uniform(-Math.PI, Math.PI) }))];
+  const choices = { gridPoints: 21, depth: 2, numPaths: 6, powerChange: 0, seed, method: "path_set", rays: false };
+  const belief = error > 0 ? believe(room, poses, error, constants.errors, constants.room.min_distance) : null;
+  const scene = { room, belief, receiver, transmitter, ...choices };
+  const steps = poses.map((_, i) => finish(locator.walk(scene, poses.slice(0, i + 1))));
+  const again = finish(new Locator({ ...settings, methods }).walk(scene, poses));
+  const { walls, polygon } = wallsOf(room, settings.materials);
+  return {
+    room,
+    belief,
+    poses,
+    walls: [...walls],
+    polygon,
+    transmitter,
+    points: [...again.points],
+    same: again.logPosterior.every((log, c) => log === steps[poses.length - 1].logPosterior[c]),
+    steps: steps.map(({ logPosterior: logs, mass, headings, set, points }) => ({
+      ...{ posterior: [...logs].map(Math.exp), mass, set: [...set], numPoints: points.length / 2 },
+      heading: headings[headings.length - 1],
+    })),
+  };
+}
+
+/** @param {Given["beliefs"][number]} one */
+function err({ room, poses, size, points, depth }) {
+  const belief = believe(room, poses, size, constants.errors, constants.room.min_distance);
+  const sight = new Sight(settings, { room, belief, depth }, poses[0], radio);
+  const [x, y] = points[0];
+  return { belief, heard: columns(sight.hear({ x, y })), expected: columns(sight.expect(Float64Array.from(points.flat()))) };
+}
+
 const seeds = Array.from({ length: 30 }, (_, i) => i);
 const found = {
   scenes: scenes.map(compute),
   rooms: seeds.map(drawGrid),
   integrals: filtered.map(integrate),
   path_sets: cases.map(compareSets),
+  walks: walks.map(fuse),
+  hikes: hikes.map(hike),
+  beliefs: beliefs.map(err),
   looks: looks.map(look),
 };
 writeFileSync(1, JSON.stringify(found));

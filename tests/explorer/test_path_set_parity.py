@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import xarray as xr
-from explorer_harness import compute
+from explorer_harness import columns, compute
 
 import locus
 from locus import Config, Layout, PathSet, Pose, Radio, Tolerance, explorer
@@ -149,20 +149,6 @@ def to_json(case: Case) -> dict[str, Any]:
         "paths": columns(case.paths, case.radio),
         "observed": columns(case.observed, case.radio),
     }
-
-
-def columns(paths: xr.Dataset, radio: Radio) -> dict[str, Any]:
-    """Paths as the modules take them, with real gains."""
-    valid = paths.valid.values
-    gain = 10 ** (np.where(valid, paths.snr_db, 0) / 20) * math.sqrt(radio.noise_power / radio.tx_power)
-    order = paths.order.values if "order" in paths else np.zeros(valid.shape)
-    found = {
-        "aoa": np.where(valid, paths.aoa, 0),
-        "delay": np.where(valid, paths.delay, 0),
-        "gain": np.where(valid, gain, 0),
-        "order": np.where(valid, order, -1),
-    }
-    return {"width": valid.shape[1], **{name: values.ravel().tolist() for name, values in found.items()}}
 
 
 @pytest.mark.parametrize("name", CASES)
