@@ -1,26 +1,41 @@
-"""Drawing primitives shared by all figures: rooms, receivers, transmitters and maps on given axes."""
+"""Drawing primitives shared by all figures: rooms, receivers, transmitters, maps and posteriors on given axes."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import shapely
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
+from scipy import ndimage
 from shapely import Polygon
 
+from locus.judge.credible import smallest_set
 from locus.room.layout import Layout, Pose
 
 RECEIVER, TRANSMITTER = "#0050C8", "#D00000"
 """Colours of the receiver and the transmitter."""
 FLOOR = -10.0
 """Relative log posterior [nat] at the dark end of the colour scale of a map."""
+COLOURS = "viridis"
+"""Colour map of posteriors: perceptually uniform, and the same in the browser."""
+SOLID = "#D9D9D9"
+"""Fill of obstacles."""
+ZOOM = {"largest_set": 0.02, "least_window": 0.1, "margin": 1.5, "side": 0.42, "least_times": 2.5}
+"""When and how a small set is magnified: the largest 90 % set, as a share of the room's area, that gets an inset; the
+least width of its window, as a share of the room's; the window over the width of what it shows; the width of the inset
+over the room's; and the least magnification."""
 
 
 def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:
@@ -42,18 +57,44 @@ def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:
     return figure
 
 
-def draw_map(axes: Axes, value: xr.DataArray, **style: Any) -> QuadMesh:
-    """Draw values (candidate) on grid points, with coordinates x and y [m], as coloured cells."""
+def draw_map(axes: Axes, value: xr.DataArray, layout: Layout | None = None, **style: Any) -> QuadMesh:
+    """Draw values (candidate) on grid points, with coordinates x and y [m], as coloured cells.
+
+    With a layout, cells reach to its walls: a point that is no candidate, as it is too close to a wall or inside an
+    obstacle, gets the value of the nearest one, and what lies outside of the room is cut off.
+    """
     grid = value.reset_coords(drop=True).assign_coords(x=value.x, y=value.y)
     grid = grid.set_index(candidate=["x", "y"]).unstack("candidate").transpose("y", "x")
-    return axes.pcolormesh(grid.x, grid.y, grid, shading="nearest", rasterized=True, **style)
+    if layout is None:
+        return axes.pcolormesh(grid.x, grid.y, grid, shading="nearest", rasterized=True, **style)
+    x, y = (_reaching(grid[name].values, ends) for name, ends in zip("xy", _ends(layout), strict=True))
+    filled = grid.reindex(x=x, y=y, method="nearest", tolerance=1e-6).values
+    nearest = ndimage.distance_transform_edt(np.isnan(filled), return_distances=False, return_indices=True)
+    mesh = axes.pcolormesh(x, y, filled[tuple(nearest)], shading="nearest", rasterized=True, **style)
+    room = PathPatch(Path(_outline(layout.room).T, closed=True), transform=axes.transData, visible=False)
+    axes.add_patch(room)
+    mesh.set_clip_path(room)
+    return mesh
+
+
+def _ends(layout: Layout) -> tuple[tuple[float, float], tuple[float, float]]:
+    x0, y0, x1, y1 = layout.room.bounds
+    return (x0, x1), (y0, y1)
+
+
+def _reaching(values: NDArray[np.float64], ends: tuple[float, float]) -> NDArray[np.float64]:
+    """Coordinates of a regular grid, continued until its cells reach both ends."""
+    step = _step(values)
+    before, after = (max(0, int(np.ceil(gap / step - 0.5))) for gap in (values[0] - ends[0], ends[1] - values[-1]))
+    first, last = values[0] - step * np.arange(before, 0, -1), values[-1] + step * np.arange(1, after + 1)
+    return np.concatenate([first, np.linspace(values[0], values[-1], round((values[-1] - values[0]) / step) + 1), last])
 
 
 def draw_room(axes: Axes, layout: Layout) -> None:
     """Draw the outline of the room and its obstacles; axes in metres."""
     axes.plot(*_outline(layout.room), color="black", linewidth=1.5)
     for obstacle in layout.obstacles:
-        axes.fill(*_outline(obstacle), facecolor="0.85", edgecolor="black", linewidth=1.2, zorder=2)
+        axes.fill(*_outline(obstacle), facecolor=SOLID, edgecolor="black", linewidth=1.2, zorder=2)
     axes.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
 
 
@@ -69,15 +110,147 @@ def draw_receiver(axes: Axes, pose: Pose, scale: float = 1.0) -> None:
     axes.plot(pose.x, pose.y, "o", label="receiver", zorder=6, **style)
 
 
-def draw_transmitter(axes: Axes, x: float, y: float, scale: float = 1.0) -> None:
-    """Draw a red five-pointed star with a white rim."""
-    style: dict[str, Any] = {
-        "color": TRANSMITTER,
-        "markeredgecolor": "white",
-        "markersize": 16 * scale,
-        "clip_on": False,
-    }
-    axes.plot(x, y, "*", label="transmitter", zorder=7, **style)
+def draw_transmitter(axes: Axes, x: float, y: float, scale: float = 1.0, *, clip: bool = False) -> None:
+    """Draw the outline of a red star with a white rim, which leaves visible what it stands on."""
+    style: dict[str, Any] = {"fillstyle": "none", "markersize": 15 * scale, "linestyle": "none", "clip_on": clip}
+    width = 1.3 * np.sqrt(scale)
+    axes.plot(x, y, "*", markeredgecolor="white", markeredgewidth=width + 1.6, zorder=7, **style)
+    axes.plot(x, y, "*", markeredgecolor=TRANSMITTER, markeredgewidth=width, label="transmitter", zorder=7, **style)
+
+
+def draw_posterior(
+    axes: Axes,
+    layout: Layout,
+    pose: Pose,
+    logs: xr.DataArray,
+    transmitter: tuple[float, float] | None = None,
+    *,
+    scale: float = 1.0,
+    zoom: bool = True,
+    uncovered: shapely.Geometry | None = None,
+) -> ScalarMappable:
+    """Draw a posterior over the room, with the outline of its 90 % set, the receiver and the true transmitter.
+
+    A set that is too small to be seen is magnified in an inset, at the corner that hides least.
+
+    Args:
+        axes: where to draw.
+        layout: the room.
+        pose: pose of the receiver.
+        logs: log posterior (candidate) with coordinates x and y [m], of a grid or of scattered candidates; what is
+            added to all of them does not matter.
+        transmitter: true position (x, y) [m], if it is known.
+        scale: size of markers and lines; below 1 for small panels.
+        zoom: whether to add the inset.
+        uncovered: what else an inset should not hide.
+    """
+    # Impossible candidates are -inf, which would not be drawn at all
+    shown = (logs - logs.max()).clip(min=FLOOR)
+    inside = smallest_set(np.exp(np.asarray(logs - logs.max(), dtype=float)))
+    drawn = _draw_values(axes, layout, shown, inside, scale)
+    draw_room(axes, layout)
+    draw_receiver(axes, pose, scale)
+    if transmitter is not None:
+        draw_transmitter(axes, *transmitter, scale)
+    if zoom and on_grid(logs):
+        room = shapely.box(*layout.room.bounds)
+        marks = [shapely.Point(pose.x, pose.y).buffer(0.1 * math.sqrt(room.area))]
+        marks += [shapely.Point(transmitter).buffer(0.05 * math.sqrt(room.area))] if transmitter else []
+        marks += [uncovered] if uncovered is not None else []
+        _draw_zoom(axes, layout, marks, shown, inside, transmitter, scale)
+    return drawn
+
+
+def on_grid(data: xr.DataArray | xr.Dataset) -> bool:
+    """Whether the candidates lie on a grid; random ones share no coordinates."""
+    return len(np.unique(data.x)) * len(np.unique(data.y)) <= 10 * data.sizes["candidate"]
+
+
+def _draw_values(
+    axes: Axes, layout: Layout, shown: xr.DataArray, inside: NDArray[np.bool_], scale: float
+) -> ScalarMappable:
+    """Draw relative log posteriors, and the outline of the set, as cells or, where there is no grid, as points."""
+    style: dict[str, Any] = {"cmap": COLOURS, "vmin": FLOOR, "vmax": 0.0}
+    rim = [withStroke(linewidth=2.4 * scale + 0.6, foreground="black")]
+    if not on_grid(shown):
+        line: dict[str, Any] = {"fillstyle": "none", "linestyle": "none", "markeredgecolor": "black", "markersize": 6}
+        axes.plot(shown.x[inside], shown.y[inside], "o", label="90 % set", zorder=3, **line)
+        return axes.scatter(shown.x, shown.y, c=shown, s=14, zorder=1, **style)
+    mesh = draw_map(axes, shown, layout, **style)
+    for line_ in shapely.get_parts(_cells(shown, inside).boundary):
+        axes.plot(*line_.xy, color="white", linewidth=1.2 * scale, path_effects=rim, zorder=1.5)
+    axes.plot([], [], color="white", linewidth=1.5, path_effects=rim, label="90 % set")  # one entry of a legend
+    return mesh
+
+
+def _cells(values: xr.DataArray, inside: NDArray[np.bool_]) -> shapely.Geometry:
+    """Union of the grid cells of a set."""
+    half = [_step(values[name].values) / 2 for name in ("x", "y")]
+    x, y = values.x.values[inside], values.y.values[inside]
+    return shapely.union_all(shapely.box(x - half[0], y - half[1], x + half[0], y + half[1]), grid_size=1e-6)
+
+
+def _step(values: NDArray[np.float64]) -> float:
+    """Grid spacing [m]; 1 m if there is a single value."""
+    gaps = np.diff(np.unique(values))
+    return float(gaps.min()) if len(gaps) else 1.0
+
+
+def _draw_zoom(
+    axes: Axes,
+    layout: Layout,
+    marks: list[shapely.Geometry],
+    shown: xr.DataArray,
+    inside: NDArray[np.bool_],
+    transmitter: tuple[float, float] | None,
+    scale: float,
+) -> None:
+    """Magnify the part of a small set that holds the most probable candidate, at the corner with the fewest marks."""
+    x0, y0, x1, y1 = layout.room.bounds
+    room, cells = max(x1 - x0, y1 - y0), _cells(shown, inside)
+    best = shapely.Point(*(float(shown[name][int(np.argmax(shown.values))]) for name in ("x", "y")))
+    part = min(shapely.get_parts(cells), key=lambda piece: piece.distance(best))
+    left, low, right, high = part.bounds
+    side = ZOOM["side"] * min(x1 - x0, y1 - y0)
+    window = max(ZOOM["margin"] * max(right - left, high - low), ZOOM["least_window"] * room)
+    if cells.area > ZOOM["largest_set"] * layout.room.area or side < ZOOM["least_times"] * window:
+        return
+    corner = [
+        float(np.clip((first + last - window) / 2, start, max(start, end - window)))
+        for first, last, (start, end) in zip((left, low), (right, high), _ends(layout), strict=True)
+    ]
+    looked_at = shapely.box(*corner, corner[0] + window, corner[1] + window)
+    places = [shapely.box(x, y, x + side, y + side) for x in (x1 - side, x0) for y in (y1 - side, y0)]
+    hidden = [
+        (
+            cells.intersection(place).area,  # what the map is about
+            round(sum(one.intersection(place).area for one in (looked_at, *marks)), 6),  # so that ties are ties
+            sum(one.intersection(place).area for one in layout.obstacles),
+            layout.room.intersection(place).area,
+        )
+        for place in places
+    ]
+    place = places[min(range(len(places)), key=hidden.__getitem__)].bounds[:2]
+    inset = axes.inset_axes((*place, side, side), transform=axes.transData, zorder=9)
+    _draw_values(inset, layout, shown, inside, scale)
+    for polygon in (layout.room, *layout.obstacles):
+        inset.plot(*_outline(polygon), color="black", linewidth=1.2)
+    if transmitter is not None:
+        draw_transmitter(inset, *transmitter, 1.3 * scale, clip=True)
+    inset.set(
+        xlim=(corner[0], corner[0] + window),
+        ylim=(corner[1], corner[1] + window),
+        xticks=[],
+        yticks=[],
+        aspect="equal",
+        facecolor=SOLID,
+    )
+    inset.spines[:].set(color="white", linewidth=1.2)
+    text: dict[str, Any] = {"color": "white", "fontsize": 9 * np.sqrt(scale), "transform": inset.transAxes}
+    inset.text(0.05, 0.05, f"× {side / window:.0f}", path_effects=[withStroke(linewidth=2, foreground="black")], **text)
+    frame = axes.indicate_inset(inset_ax=inset, edgecolor="white", linewidth=1.2, alpha=1.0, zorder=8)
+    for line in frame.connectors or ():
+        line.set_visible(False)
 
 
 def _outline(polygon: Polygon) -> NDArray[np.float64]:

@@ -9,38 +9,50 @@
 # ---
 
 # %% [markdown]
-# # The digital twin
+# # 1. The digital twin
 #
 # *Sections II-A, II-B and III-A of the paper.*
 #
-# A radio transmitter is somewhere in a room. A receiver hears it once. Where may it be? Radio waves bounce off walls, so the
-# receiver hears the transmitter from several directions at once, and this pattern of directions and strengths is different from
-# place to place. If the room is known, the pattern of every place can be **predicted**. That prediction is the digital twin:
-# this chapter builds it, draws it, and checks that nothing is missing from it.
+# A radio transmitter is somewhere in a room, and a receiver hears it once. Where may it be? Walls reflect radio waves, so the
+# receiver hears the transmitter from several directions at once, and the pattern of directions and strengths differs from
+# place to place. If the room is known, that pattern can be **predicted** for every place. A model that does so is a *digital twin*.
+# This chapter builds one, draws what it predicts, and checks that no path is missing.
 
 # %% tags=["parameters"]
 run = "quick"
 map_points = 101  # points per axis of the maps
 
 # %%
+import numpy as np
+
+import locus
+
+rng = np.random.default_rng(0)
+layout = locus.Layout.random(rng)  # a room with obstacles
+pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
+candidates = layout.sample(500, rng)  # where the transmitter may be
+# What would be heard from each of them:
+paths = locus.make_twin("image").trace(layout, pose, candidates)
+print(f"{int(paths.valid.sum())} paths from {paths.sizes['candidate']} candidates")
+
+# %% tags=["hide-input"]
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from myst_nb import glue
 
-import locus
-from locus.book.figures import stage_figures
+from locus.book import words
+from locus.book.figures import stage_figures, style
 from locus.experiment.case import Case
 from locus.experiment.twin_agreement import compare_on_random_rooms, time_group
 
 config = locus.open_run(run).config
-plt.rcParams["figure.dpi"] = 150
+style.use()
 
 # %% [markdown]
 # ## A room, a receiver, and places where the transmitter may be
 #
-# The receiver is given a map of the room $\mathcal L$ and its own pose, a position and the direction that its antennas face:
+# The five lines above are the chapter in short; the rest looks at each of them. The receiver is given a map of the room $\mathcal L$ and its own pose, a position and the direction that its antennas face:
 #
 # (eq-1)=
 # $$
@@ -48,19 +60,19 @@ plt.rcParams["figure.dpi"] = 150
 # $$
 #
 # Rooms are drawn at random, as in Sec. III-A: 100 m by 100 m, with three obstacles, each a rectangle, an L or a T. *Candidates* are
-# places where the transmitter may be; here they are drawn uniformly from the free space.
+# positions where the transmitter may be, here drawn uniformly from the free space.
 
 # %% mystnb={"image": {"alt": "Plan of a random room with three obstacles, the receiver with its heading, and 500 candidate positions"}} tags=["hide-input"]
 case = Case(config, "test", 0)
 layout, pose, candidates = case.layout, case.pose, case.candidates
 figure = stage_figures.room_figure(layout, pose, candidates)
 # %% [markdown]
-# *The receiver's arrow is the broadside of its array: it hears best along it. The first room that the seed gives, whatever it shows.*
+# *The first test room, whatever it shows. The receiver's arrow is the broadside of its array, the direction in which it hears best.*
 #
 # ## What the twin predicts
 #
 # For a candidate $\boldsymbol x^t$ the twin returns the strongest paths, each with an angle of arrival $\theta$, a delay $\tau$,
-# a complex gain $\alpha$ and the ratio $\gamma$ of its power to the noise:
+# a complex gain $\alpha$ and a signal-to-noise ratio $\gamma$:
 #
 # (eq-3)=
 # $$
@@ -72,28 +84,29 @@ figure = stage_figures.room_figure(layout, pose, candidates)
 # \Psi(\mathcal L, \boldsymbol p, \boldsymbol x^t) = \{\boldsymbol\psi_k^{\mathsf{DT}},\ k = 1, \ldots, K\}. \tag{4}
 # $$
 #
-# Any ray tracer will do. We have two that share no code: NVIDIA's Sionna, as in the paper, and an exact image method in the plane.
-# Below, one candidate (the first one with at least six paths) as both see it. Wide pale lines are the image twin's rays, thin
+# Any ray tracer will do. We use two that share no code: NVIDIA's Sionna, as in the paper, and an exact image method in two dimensions.
+# Below, one candidate as both see it: the one whose six strongest paths arrive from the most different directions. Wide pale lines are the image twin's rays, thin
 # dashed ones Sionna's.
 
 # %%
 twins = {name: locus.make_twin(name, config.radio, config.twin) for name in ("image", "sionna")}
 paths = {name: twin.trace(layout, pose, candidates) for name, twin in twins.items()}
-candidate = int((paths["image"].valid.sum("path") >= 6).argmax("candidate"))
+candidate = stage_figures.most_spread(paths["image"], 6)
 stage_figures.path_table(paths["image"].isel(candidate=candidate, path=slice(6)))
 
 # %% mystnb={"image": {"alt": "Left: rays from one candidate to the receiver, found by both twins. Right: angle of arrival against SNR of the same paths"}} tags=["hide-input"]
-one = {f"{name} twin": data.isel(candidate=candidate) for name, data in paths.items()}
+titles = {"image": "image twin", "sionna": "Sionna twin"}
+one = {titles[name]: data.isel(candidate=candidate) for name, data in paths.items()}
 figure = stage_figures.ray_figure(layout, pose, one)
 # %% [markdown]
-# *Left: every ray leaves each wall at the angle at which it met it. Right: a circle with a cross in it is a path that both twins
-# found, at the same angle and strength. Colours count bounces, in both panels. Paths from behind the array (beyond 90 degrees) are up to 30 dB weaker: the element that
-# the paper uses, that of 3GPP TR 38.901, looks forward.*
+# *Left: every ray leaves a wall at the angle at which it arrived. Right: a cross inside a circle is a path that both twins
+# found, at the same angle and strength. Colours count bounces. Paths from behind the array (beyond 90 degrees) are up to 30 dB weaker, because the antenna element of 3GPP TR 38.901, which
+# the paper uses, faces forward.*
 #
 # ## The whole room at once
 #
-# Now a fine grid of candidates. Strength alone says little: large parts of the room have the same colour. It is the
-# combination of several paths that tells places apart, and on the right is how many there are.
+# Now a fine grid of candidates. Strength alone says little: large parts of the room have the same colour. The
+# combination of several paths tells places apart; the right-hand map shows how many there are.
 
 # %% mystnb={"image": {"alt": "Two maps of the room: SNR of the strongest path, and number of paths"}} tags=["hide-input"]
 uncut = replace(config.twin, max_paths=max(64, config.twin.max_paths))
@@ -108,18 +121,18 @@ glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 
 # %% [markdown]
-# *Left: the beam of the array, and behind it and behind obstacles deep shadow; where it is white nothing arrives at all. Right:
-# sharp edges run along the shadows of corners, where a path appears or disappears. The 16 strongest are kept later on.*
+# *Left: the beam of the array, with deep shadow behind it and behind obstacles. Where the map is white, no path arrives at all. Right:
+# sharp edges follow the shadows of corners, where a path appears or disappears. Later on, only the 16 strongest are kept.*
 #
 # The transmitter sends 0 dBm at 12 GHz; the noise in 200 MHz, at a noise figure of 7 dB, is {glue:text}`noise_dbm:.1f` dBm. In this room
 # {glue:text}`above_noise:.0f` % of the grid has a path above the noise of a single sample, and {glue:text}`silent:.1f` % has no path at all.
-# An estimator that combines 128 samples of 8 antennas gains 30 dB; what lies below that is out of its reach.
+# An estimator that combines 128 samples of 8 antennas gains 30 dB. Anything weaker than that is out of its reach.
 #
 # ## Is the twin complete?
 #
-# A path that the twin misses is a false statement about a place: "from there you would not hear this echo". Ray tracers that
-# shoot rays at random miss some. So we count: both twins on many random rooms, path by path. Paths within 1 cm of a corner, where
-# both must round, are counted apart.
+# If the twin misses a path, it makes a false statement about a place: "from here you would not hear this echo". Ray tracers that
+# shoot rays at random miss some. So we compare both twins path by path in many random rooms. Paths within 1 cm of a corner, where
+# rounding decides, are counted separately.
 
 # %%
 contenders = {name: locus.make_twin(name, config.radio, uncut) for name in ("image", "sionna")}
@@ -131,18 +144,19 @@ glue("check_layouts", config.twin_check.num_layouts, display=False)
 glue("check_paths", check.num_paths, display=False)
 glue("missing_percent", 100 * check.missing_share, display=False)
 glue("extra", check.extra, display=False)
+glue("found_text", words.all_but(check.missing, check.num_paths), display=False)
+glue("extra_text", words.count(check.extra), display=False)
 
 # %% [markdown]
-# Over {glue:text}`check_layouts` rooms and {glue:text}`check_paths` paths Sionna, as we use it, misses {glue:text}`missing_percent:.4f` % and
-# adds {glue:text}`extra`.
+# In {glue:text}`check_layouts` rooms Sionna, as we use it, finds {glue:text}`found_text` paths of the exact twin and invents {glue:text}`extra_text`.
 #
-# ## What that costs
+# ## Faster than the obvious way
 #
-# The obvious way to use Sionna (one receiver object a candidate, default settings) is slow on a processor without a graphics
-# card, and it is not complete. We count what it misses as above: in the same {glue:text}`check_layouts` rooms, with the same {glue:text}`timed_candidates` candidates each, as a share of the exact twin's paths. The times are of one of these
-# rooms; the obvious way uses all cores, the twins one.
+# The obvious way to use Sionna, with one receiver object per candidate and default settings, is slow without a graphics
+# card, and it misses paths. We count those in the same {glue:text}`check_layouts` rooms, with the same {glue:text}`timed_candidates` candidates each, as a share of the exact twin's paths. Times are for one of these
+# rooms; the obvious way uses all cores, each of our twins only one.
 
-# %%
+# %% tags=["hide-input"]
 from locus.twin.straightforward import StraightforwardTwin
 
 contenders["straightforward"] = StraightforwardTwin(config.radio, uncut)
@@ -150,7 +164,7 @@ obvious = compare_on_random_rooms(contenders["straightforward"], config)
 missing = {"sionna": 100 * check.missing_share, "straightforward": 100 * obvious.missing_share}
 times = pd.DataFrame({"seconds": {name: time_group(twin, config) for name, twin in contenders.items()}})
 times["missing [%]"] = pd.Series({"image": 0.0, **missing})
-times.round(4)
+times.map(lambda value: f"{value:.3g}")
 
 # %% tags=["remove-cell"]
 glue("timed_candidates", config.twin_check.num_candidates, display=False)
@@ -159,11 +173,11 @@ for name in ("sionna", "image"):
 glue("straightforward_missing", missing["straightforward"], display=False)
 
 # %% [markdown]
-# *The image twin is the exact one that the others are counted against.* For {glue:text}`timed_candidates` candidates our Sionna twin is {glue:text}`sionna_speedup:.0f` times as fast as the obvious way, the image twin
-# {glue:text}`image_speedup:.0f` times; and the obvious way misses {glue:text}`straightforward_missing:.2f` % of the paths. What makes the
-# difference: rays are shot only in the plane in which everything happens; positions are data and not constants that are compiled into the kernel; and Sionna's table of
-# chains already seen is indexed by the chain itself instead of by a hash, so that no two chains can be taken for each other.
-# `make bench` measures the time on several rooms and on all cores, `make check-twin` counts what our Sionna twin misses in 50 rooms.
+# *Time to trace one room, and share of paths missing. The exact image twin is the reference.* With {glue:text}`timed_candidates` candidates our Sionna twin is {glue:text}`sionna_speedup:.0f` times as fast as the obvious way, and the image twin
+# {glue:text}`image_speedup:.0f` times. The obvious way misses {glue:text}`straightforward_missing:.2f` % of the paths. Three things make the
+# difference: rays are shot only in the plane of the problem; positions are data, not constants compiled into the kernel; and Sionna's table of
+# reflection chains is indexed by the chain itself instead of by a hash, so that no chain is mistaken for another.
+# `make bench` measures times in several rooms and on all cores, and `make check-twin` compares both twins in 50 rooms.
 
 # %% tags=["interactive"]
 # Drag the sliders: another room, another candidate, another number of reflections. Traced with the image twin, which is instant.

@@ -9,32 +9,43 @@
 # ---
 
 # %% [markdown]
-# # What the receiver hears
+# # 2. What the receiver hears
 #
 # *Sections II-C, III-A and III-B of the paper.*
 #
-# The twin of the last chapter says what *would* be heard from each place. This chapter is about what *is* heard: a short burst of
-# samples from eight antennas, in noise, at an unknown time. From it the estimator extracts a handful of paths, each with an angle
-# and a strength, to be compared with the twin's. How well can that be done, and how close do we come?
+# The twin of chapter 1 says what *would* be heard from each place. This chapter is about what *is* heard: a short burst of
+# noisy samples from eight antennas, which begins at an unknown time. From it the estimator extracts a handful of paths, each with an angle
+# and a strength, to compare with the twin's. How accurate can such an estimate be, and how close do we come?
 
 # %% tags=["parameters"]
 run = "quick"
 num_trials = 200  # snapshots for each point of the error curve
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
-from myst_nb import glue
 
 import locus
-from locus.book.figures import stage_figures
+
+rng = np.random.default_rng(0)
+layout = locus.Layout.random(rng)  # a room with obstacles
+pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
+paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
+iq = locus.observe(paths.isel(candidate=7), rng)  # candidate 7 transmits
+observed = locus.estimate(iq)  # the paths that the receiver finds in it
+strongest = np.degrees(float(observed.aoa[0]))
+print(f"{int(observed.valid.sum())} paths found, the strongest at {strongest:.1f} degrees")
+
+# %% tags=["hide-input"]
+from myst_nb import glue
+
+from locus.book.figures import stage_figures, style
 from locus.experiment.case import Case
 from locus.experiment.libraries import strongest_pairs
 from locus.receiver.crlb import error_against_snr
 
 config = locus.open_run(run).config
 radio = config.radio
-plt.rcParams["figure.dpi"] = 150
+style.use()
 
 # %% [markdown]
 # ## A snapshot
@@ -46,8 +57,8 @@ plt.rcParams["figure.dpi"] = 150
 # \boldsymbol y \in \mathbb C^{N \times N_{\mathsf{rx}}}, \tag{5}
 # $$
 #
-# $N = 128$ samples of $N_{\mathsf{rx}} = 8$ antennas. It does not know when the pilot began, and its oscillator has a phase of its own; so
-# delays are known only relative to each other, and all gains up to one common phase. Here is the strongest of the ten snapshots of the
+# $N = 128$ samples of $N_{\mathsf{rx}} = 8$ antennas. It does not know when the pilot began, and its oscillator has a phase of its own, so
+# delays are known only relative to each other, and gains only up to a common phase. Here is the strongest of the ten snapshots of the
 # first test room.
 
 # %% mystnb={"image": {"alt": "Left: magnitude of the received samples of eight antennas. Right: matched filter over angle and delay with true and estimated paths marked"}} tags=["hide-input"]
@@ -59,9 +70,9 @@ observed = locus.estimate(chosen, config.estimator)
 figure = stage_figures.snapshot_figure(chosen, truth, observed)
 
 # %% [markdown]
-# *Left: the samples, as a receiver sees them: nothing to see. Right: the same after correlation with the pilot and the array. Each path
-# is a spot; the circles are the true paths of the twin, the crosses what the estimator found. Weaker paths drown in the noise or in
-# the side lobes of strong ones.*
+# *Left: the raw samples. Right: the same after correlation with the pilot and with the array. Each path
+# becomes a spot; circles are the twin's true paths, crosses what the estimator found. Weaker paths drown in the noise or in
+# the side lobes of stronger ones.*
 #
 # ## Maximum likelihood
 #
@@ -89,18 +100,18 @@ figure = stage_figures.snapshot_figure(chosen, truth, observed)
 # \widehat\Psi = \arg\max_\Psi\, p(\boldsymbol y \mid \Psi). \tag{23}
 # $$
 #
-# The matched filter proposes the strongest path; Levenberg-Marquardt refines angle, delay and gain of all paths found so far, together,
-# until they no longer move; what they explain is subtracted, and the next path is sought in the rest. A path that explains no more
-# than noise would (its threshold follows from the false-alarm rate) ends the search.
+# The matched filter proposes the strongest path. Levenberg-Marquardt then refines angle, delay and gain of all paths found so far, jointly,
+# until they converge. What they explain is subtracted, and the next path is sought in the residual. The search ends at a path that explains no more
+# than noise would; the threshold follows from the false-alarm rate.
 
-# %%
+# %% tags=["hide-input"]
 stage_figures.path_table(observed)
 
 # %% [markdown]
 # ## As good as it can be
 #
-# No unbiased estimator can have a smaller error than the Cramér-Rao bound. We send one path, at many strengths, and compare; then two of equal strength that the receiver can resolve, and two that it
-# cannot. A *resolution cell* is what separates two spots of the matched filter above: {glue:text}`cell_sine` in the sine of the angle, two over the number of antennas, and {glue:text}`cell_delay:.0f` ns in delay, one
+# No unbiased estimator has a smaller error than the Cramér-Rao bound. We compare: first with a single path of varying strength, then with two paths of equal strength that the receiver can resolve, then with two that it
+# cannot. Two spots of the matched filter above are separate if they are a *resolution cell* apart: {glue:text}`cell_sine` in the sine of the angle, which is two over the number of antennas, or {glue:text}`cell_delay:.0f` ns in delay, one
 # over the bandwidth.
 
 # %% mystnb={"image": {"alt": "Errors of angle and delay against SNR with the Cramer-Rao bound, for one path, for two resolvable paths and for two unresolved paths; shading shows how often not all are found"}} tags=["hide-input"]
@@ -145,26 +156,25 @@ glue("found_low", 100 * float(one.found.sel(snr_db=-25.0)), display=False)
 glue("found_high", 100 * float(one.found.sel(snr_db=-15.0)), display=False)
 
 # %% [markdown]
-# *Left: a path at 20 degrees. Middle: a second one at -20 degrees, {glue:text}`apart_delay:.0f` ns later. Right: the second one is only a quarter of a resolution cell away in both, {glue:text}`close_angle:.1f` degrees and
-# {glue:text}`close_delay:.2f` ns. A path counts as found if an estimate of its own lies within one resolution cell of it. Points: root mean square error of all paths, in those snapshots in which all are found; none where these are
-# fewer than one in twenty. Lines: the bound if everything about all paths is unknown. The phase between two paths goes once around the circle, for points and bound alike.*
+# *Left: a path at 20 degrees. Middle: a second one at -20 degrees, {glue:text}`apart_delay:.0f` ns later. Right: the second one is only a quarter of a resolution cell away in both angle and delay, {glue:text}`close_angle:.1f` degrees and
+# {glue:text}`close_delay:.2f` ns. A path counts as found if an estimate of its own lies within one resolution cell of it. Points: root-mean-square error in those snapshots in which all paths are found, unless these are
+# fewer than one in twenty. Lines: the bound with all parameters of all paths unknown. The phase between two paths takes all values, for points and bound alike.*
 #
-# **One path.** Above -10 dB a sample the error of the angle is {glue:text}`angle_over_bound:.3f` times the bound, that of the delay
-# {glue:text}`delay_over_bound:.3f` times. The threshold, {glue:text}`threshold_snr:.1f` dB, lets {glue:text}`false_alarm:.0f` % of all snapshots of pure noise through. A path at -25 dB is found in
-# {glue:text}`found_low:.0f` % of the snapshots, at -15 dB in {glue:text}`found_high:.0f` %.
+# **One path.** Above -10 dB per sample the angle's error is {glue:text}`angle_over_bound:.3f` times the bound and the delay's
+# {glue:text}`delay_over_bound:.3f` times. The threshold, {glue:text}`threshold_snr:.1f` dB, lets {glue:text}`false_alarm:.0f` % of pure-noise snapshots through. A path at -25 dB is found in
+# {glue:text}`found_low:.0f` % of the snapshots; at -15 dB, in {glue:text}`found_high:.0f` %.
 #
-# **Two resolvable paths.** The bound of the angle is {glue:text}`two_bound_ratio:.2f` times that of one path, and above -10 dB the errors are {glue:text}`two_angle_over_bound:.3f` and {glue:text}`two_delay_over_bound:.3f` times the bounds: one path does not disturb
-# the other.
+# **Two resolvable paths.** The bound on the angle is {glue:text}`two_bound_ratio:.2f` times that of one path, and above -10 dB the errors are {glue:text}`two_angle_over_bound:.3f` and {glue:text}`two_delay_over_bound:.3f` times the bounds. The paths do not disturb
+# each other.
 #
-# **Two unresolved paths.** The bound is {glue:text}`close_bound_ratio:.1f` times that of one path, as most of what one path does to the samples could be the other's doing. Both are found in {glue:text}`close_found_low:.0f` % of the snapshots at -10 dB, in
+# **Two unresolved paths.** The bound is {glue:text}`close_bound_ratio:.1f` times that of one path, because most of what one path contributes could be the other's. Both are found in {glue:text}`close_found_low:.0f` % of the snapshots at -10 dB, in
 # {glue:text}`close_found_high:.0f` % at 0 dB, and in practically all from {glue:text}`close_always:g` dB on; there the errors are {glue:text}`close_angle_over_bound:.2f` (angle) and {glue:text}`close_delay_over_bound:.2f` (delay) times the bound. At -5 dB they are
-# {glue:text}`close_angle_below:.2f` and {glue:text}`close_delay_below:.2f` times, but that says little: only the {glue:text}`close_found_middle:.0f` % of the snapshots in which both are found count, while the bound averages over all. In the rest, at least one
-# path has no estimate of its own.
+# {glue:text}`close_angle_below:.2f` and {glue:text}`close_delay_below:.2f` times, but that means little: it counts only the {glue:text}`close_found_middle:.0f` % of the snapshots in which both are found, while the bound averages over all.
 #
 # ## Over many rooms
 #
-# Now real channels: the strongest estimated path of each snapshot of many test rooms, against the strongest traced path of the
-# transmitter that caused it.
+# Now realistic channels: the strongest estimated path of each snapshot in many test rooms, against the strongest traced path of its
+# transmitter.
 
 # %% mystnb={"image": {"alt": "Estimated against traced angle and SNR of the strongest path over many rooms"}} tags=["hide-input"]
 pairs = strongest_pairs(config, "test", config.estimator_check.num_layouts)
@@ -180,24 +190,25 @@ glue("share_behind", 100 * float((~front).mean()), display=False)
 glue("folded_within", 100 * float((error < np.radians(2)).mean()), display=False)
 
 # %% [markdown]
-# *Left: estimates lie on the diagonal, and for transmitters behind the array on its mirror images. Right: strengths agree down to the
-# threshold (dashed); along it lie false alarms, and points off the diagonal are snapshots in which several paths overlap.*
+# *Left: estimates lie on the diagonal, or on its mirror images if the path arrives from behind the array. Right: strengths agree down to the
+# threshold (dashed). Points along it are false alarms; points off the diagonal are snapshots in which several paths overlap.*
 #
-# Of {glue:text}`num_pairs` snapshots {glue:text}`share_found:.0f` % yield a path; the others come from deep shadow or from behind. Once front and back
-# are folded together, {glue:text}`folded_within:.0f` % of the strongest angles are right to 2 degrees.
+# Of {glue:text}`num_pairs` snapshots, {glue:text}`share_found:.0f` % yield a path; in the others the transmitter is in deep shadow or behind the array. With front and back
+# folded together, {glue:text}`folded_within:.0f` % of the strongest angles are right to within 2 degrees.
 #
 # ## Front or back?
 #
-# The phases along a linear array depend on $\sin\theta$ alone. A wave from $\theta$ and one from $180° - \theta$ are the same to it:
+# The phases along a linear array depend on $\sin\theta$ alone. The array cannot tell a wave at $\theta$ from one at $180° - \theta$:
 
 # %% mystnb={"image": {"alt": "A linear array with two waves from mirrored directions that give the same phases"}} tags=["hide-input"]
 figure = stage_figures.ambiguity_figure(np.radians(35.0), radio.num_antennas)
 
 # %% [markdown]
-# *Two waves, from the front and from its mirror image behind the array, reach each antenna with the same phase. The estimator says
-# 35 degrees for both. Only strength tells them apart, as the element hears less from behind; and the twin, which knows from where a candidate's
-# path would really come, has to learn that a path from behind shows up in front. {glue:text}`share_behind:.0f` % of the strongest paths that were
-# found above come from behind.*
+# *A wave from the front and its mirror image from behind the array reach each antenna with the same phase. The estimator reports
+# 35 degrees for both.*
+#
+# Only strength tells them apart, because the element hears less from behind. The twin knows from which side a candidate's
+# path would arrive, but whatever compares twin and observation has to learn that a path from behind shows up in front. Of the strongest paths found above, {glue:text}`share_behind:.0f` % come from behind.
 
 # %% tags=["interactive"]
 # Drag the sliders: a stronger or weaker transmitter, more or fewer paths to look for, another snapshot.

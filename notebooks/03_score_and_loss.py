@@ -11,34 +11,45 @@
 # ---
 
 # %% [markdown]
-# # Score and loss
+# # 3. Score and loss
 #
 # *Sections II-D, II-E and II-F of the paper.*
 #
-# The twin says what would be heard from every place, the estimator what was heard. What is wanted is a map,
+# The twin says what would be heard from every place; the estimator says what was heard. We want a map,
 #
 # (eq-2)=
 # $$
 # p(\boldsymbol x^t \mid \mathcal L, \boldsymbol p, \boldsymbol y): \tag{2}
 # $$
 #
-# how probable each place is, given the room, the receiver's pose and the samples. How does one get from two lists of paths to a probability, and
+# the probability of each place given the room, the receiver's pose and the samples. How do two lists of paths become a probability, and
 # how can a network learn that from rooms that it will never see again?
 
 # %% tags=["parameters"]
 run = "quick"
-room = 1  # test room that is looked at
-num_pool = 20_000  # candidates that stand for the integral
-num_rooms = 20  # test rooms that are estimated again at other false-alarm rates
+room = 1  # test room of the figures
+num_pool = 20_000  # candidates that approximate the integral
+num_rooms = 20  # test rooms re-estimated at other false-alarm rates
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
+
+import locus
+
+rng = np.random.default_rng(0)
+layout = locus.Layout.random(rng)  # a room with obstacles
+pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
+paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
+observed = locus.estimate(locus.observe(paths.isel(candidate=7), rng))
+posterior = locus.load_scorer(run).posterior(paths, observed)
+gain = float(posterior[7]) * posterior.size
+print(f"The truth is {gain:.1f} times as probable as under a uniform guess")
+
+# %% tags=["hide-input"]
 import torch
 from myst_nb import glue
 
-import locus
-from locus.book.figures import score_figures
+from locus.book.figures import score_figures, style
 from locus.book.studies import score_behaviour
 from locus.experiment.case import Case
 from locus.experiment.rows import Rows
@@ -47,7 +58,7 @@ from locus.judge import metrics
 
 this_run = locus.open_run(run)
 config = this_run.config
-plt.rcParams["figure.dpi"] = 150
+style.use()
 
 # %% [markdown]
 # ## What the network sees
@@ -62,7 +73,7 @@ plt.rcParams["figure.dpi"] = 150
 #
 # The room and the pose enter through the twin's paths alone. That is why one network serves all rooms: it never sees a wall or a coordinate.
 #
-# Below, the strongest of the snapshots of one test room. Its observed paths are the same in all three panels; beside them is what the twin predicts for the true candidate, for the wrong candidate that scores best, and for a middling one.
+# Below is the strongest snapshot of one test room. Its observed paths are the same in all three panels, next to what the twin predicts for the true candidate, for the best-scoring wrong candidate, and for a middling one.
 
 # %% mystnb={"image": {"alt": "Angle against SNR of the observed paths and of the twin's paths, for the true candidate, the best wrong one and a middling one"}} tags=["hide-input"]
 scorer = load_scorer(run)
@@ -77,8 +88,8 @@ shown = {"true candidate": truth[strongest], "best wrong one": ranked[0], "middl
 away = {title: np.linalg.norm(place[index] - place[truth[strongest]]) for title, index in shown.items()}
 top_paths = paths.isel(path=slice(config.estimator.num_paths))
 pairs = {
-    f"{title}{f', {away[title]:.0f} m off' if away[title] else ''}: score {score[index]:.1f}": top_paths.isel(
-        candidate=index
+    f"{title}{f', {away[title]:.0f} m off' if away[title] else ''}: score {score[index]:.1f}".replace("-", "−"): (
+        top_paths.isel(candidate=index)
     )
     for title, index in shown.items()
 }
@@ -96,15 +107,14 @@ glue("num_pair", 2 * scorer.options.num_features, display=False)
 glue("snr_span", float(np.ptp(config.features.snr_range)), display=False)
 
 # %% [markdown]
-# *Top: crosses sit on circles, or on the dotted lines of paths from behind (grey), which a linear array hears mirrored in front; the weakest paths are not
-# heard. The network is not told about mirrors: it has to find that out. Below, places elsewhere in the room, with other angles and strengths. Scores count only
-# relative to each other, in nats: e to the difference is a ratio of probabilities.*
+# *Top: crosses sit on circles, or on the dotted lines that mark paths from behind (grey), which a linear array hears mirrored to the front. The weakest paths are not
+# heard. Middle and bottom: places elsewhere in the room, with other angles and strengths. Only differences of scores matter: e to the difference, in nats, is a ratio of probabilities.*
 #
-# Of {glue:text}`num_candidates` candidates the true one has rank {glue:text}`rank_of_truth`. It scores {glue:text}`score_true:.1f`, the best wrong one,
-# {glue:text}`best_wrong_metres:.0f` m away, {glue:text}`score_best_wrong:.1f`, a middling one {glue:text}`score_middling:.1f`.
+# Of {glue:text}`num_candidates` candidates, the true one has rank {glue:text}`rank_of_truth`. It scores {glue:text}`score_true:.1f`; the best wrong one,
+# {glue:text}`best_wrong_metres:.0f` m away, {glue:text}`score_best_wrong:.1f`; a middling one, {glue:text}`score_middling:.1f`. Nobody tells the network about mirrored angles: it has to learn them.
 #
-# Each path becomes three numbers: cosine and sine of its angle, and its SNR, cut to a range of {glue:text}`snr_span:.0f` dB and scaled to [0, 1]. Delays are dropped, as
-# nothing is synchronised. {glue:text}`num_side_paths` paths of each side make {glue:text}`num_pair` numbers; a path that is not there is three zeros. Here they are for the true candidate:
+# Each path becomes three numbers: cosine and sine of its angle, and its SNR, clipped to a range of {glue:text}`snr_span:.0f` dB and scaled to [0, 1]. Delays are dropped, because
+# transmitter and receiver are not synchronised. {glue:text}`num_side_paths` paths on each side make {glue:text}`num_pair` numbers; a missing path is three zeros. For the true candidate:
 
 # %%
 twin_numbers, seen_numbers = scorer.candidates(paths), scorer.conditions(paths, observed)
@@ -120,7 +130,7 @@ score_figures.feature_table(twin_numbers[truth[strongest]], seen_numbers[stronge
 # g = \boldsymbol w^{\mathsf T} \operatorname{relu}\!\big(\mathbf C \operatorname{relu}(\mathbf A \boldsymbol t + \mathbf B \boldsymbol o + \boldsymbol b) + \boldsymbol c\big) + d,
 # $$
 #
-# and each half is computed once a candidate, or once a snapshot, instead of once for each of their pairs.
+# and each half is computed once per candidate or once per snapshot, instead of once for every pair.
 
 # %%
 joined = torch.cat([scorer.twin, scorer.observation], dim=1)
@@ -128,7 +138,8 @@ pair = torch.from_numpy(np.concatenate([twin_numbers[truth[strongest]], seen_num
 first = torch.relu(joined @ pair + scorer.bias)
 by_hand = scorer.last(torch.relu(scorer.hidden(first)))
 num_parameters = sum(parameter.numel() for parameter in scorer.parameters())
-print(f"{num_parameters} parameters; in one piece {float(by_hand):.4f}, in two halves {score[truth[strongest]]:.4f}")
+in_halves = score[truth[strongest]]
+print(f"{num_parameters} parameters; in one piece {float(by_hand):.4f}, in two halves {in_halves:.4f}")
 
 # %% tags=["remove-cell"]
 num_snapshots, width = len(truth), scorer.twin.shape[1]
@@ -140,8 +151,8 @@ glue("first_layer_saving", float(saving), display=False)
 glue("num_snapshots", num_snapshots, display=False)
 
 # %% [markdown]
-# The same number by both ways, with {glue:text}`first_layer_saving:.0f` times fewer multiplications in the first layer for {glue:text}`num_candidates` candidates and
-# {glue:text}`num_snapshots` snapshots. {glue:text}`num_parameters` parameters fit into {glue:text}`kilobytes:.0f` kB. One of them, $d$, moves all scores alike and so no posterior.
+# Both ways give the same number, and the split needs {glue:text}`first_layer_saving:.0f` times fewer multiplications in the first layer for {glue:text}`num_candidates` candidates and
+# {glue:text}`num_snapshots` snapshots. {glue:text}`num_parameters` parameters fit into {glue:text}`kilobytes:.0f` kB. One of them, $d$, shifts all scores alike and so changes no posterior.
 #
 # ## From scores to a posterior
 #
@@ -159,7 +170,7 @@ glue("num_snapshots", num_snapshots, display=False)
 # = \int e^{g_{\boldsymbol\omega}(\boldsymbol x^t, \mathcal L, \boldsymbol p, \boldsymbol y)}\, p_0(\boldsymbol x^t)\; d\boldsymbol x^t. \tag{10}
 # $$
 #
-# Here are first maps: every point of a fine grid is a candidate, and four snapshots of the room are scored on it, from the strongest to the weakest.
+# The first maps: every point of a fine grid is a candidate, and four snapshots of the room are scored on it, from the strongest to the weakest.
 
 # %% mystnb={"image": {"alt": "Four posterior maps of the same room, for snapshots from strong to weak, with receiver, transmitter and obstacles"}} tags=["hide-input"]
 count = len(truth)
@@ -167,7 +178,7 @@ four = by_strength[[-1, count // 2, count // 3, 0]]
 grid = score_behaviour.trace_points(case, case.layout.grid(101))
 log_maps = scorer.log_posterior(grid, observed.isel(snapshot=four))
 found = observed.valid.sum("path").values
-titles = [f"{paths.snr_db.values[truth[s], 0]:.0f} dB, paths found: {found[s]}" for s in four]
+titles = [f"{paths.snr_db.values[truth[s], 0]:.0f} dB, paths found: {found[s]}".replace("-", "−") for s in four]
 maps = {f"{label}: {title}": value for label, title, value in zip("ABCD", titles, log_maps, strict=True)}
 figure = score_figures.posterior_figure(case.layout, case.pose, maps, [tuple(place[truth[s]]) for s in four])
 
@@ -180,18 +191,19 @@ for name, snapshot, value in zip(("strong", "middling", "weak", "weakest"), four
 glue("free_area", float(case.layout.free_space.area), display=False)
 
 # %% [markdown]
-# *Each panel's title gives the SNR of the strongest true path. Brighter is more probable; the darkest blue is less probable than the best point by a factor of a hundred
-# thousand or more. The transmitters stand on no grid point. Where paths were found, look for beams that end at shadows; where little or nothing was heard,
-# that is information, too: the places from which more would be heard are ruled out, and their edges are those of chapter 1, shadows of
-# corners, where a path appears or disappears.*
+# *Titles give the SNR of the strongest true path. Brighter is more probable; the darkest places are less probable than the best by a factor of 20,000
+# or more. White lines enclose the smallest set that holds 90 % of the probability; insets magnify the white squares. The transmitters do not stand on grid points.*
+#
+# Where paths were found, look for beams that end at shadows. Hearing little is information, too: it rules out the places from which more would be heard. The edges of the maps are those of chapter 1, the shadows of
+# corners, where a path appears or disappears.
 #
 # The smallest set of points that holds 90 % of the probability covers {glue:text}`strong_area:.0f` m² in A, {glue:text}`middling_area:.0f` m² in B,
-# {glue:text}`weak_area:.0f` m² in C and {glue:text}`weakest_area:.0f` m² in D, of {glue:text}`free_area:.0f` m² of free space. The number of separate pieces
-# that it is in, from A to D: {glue:text}`strong_islands`, {glue:text}`middling_islands`, {glue:text}`weak_islands`, {glue:text}`weakest_islands`. Several pieces are what no point with an error bar can describe.
+# {glue:text}`weak_area:.0f` m² in C and {glue:text}`weakest_area:.0f` m² in D, of {glue:text}`free_area:.0f` m² of free space. From A to D it consists of
+# {glue:text}`strong_islands`, {glue:text}`middling_islands`, {glue:text}`weak_islands` and {glue:text}`weakest_islands` separate pieces. No point estimate with an error bar can describe that.
 #
 # ## A loss that needs no integral
 #
-# Training has samples of many rooms, each with a list of candidates of which one is the truth,
+# The training data are snapshots from many rooms, each with a list of candidates, one of which is the truth,
 #
 # (eq-11)=
 # $$
@@ -215,21 +227,21 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 # g_{mj} = g_{\boldsymbol\omega}(\bar{\boldsymbol x}_{mj}^t, \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m), \qquad j = 1, \ldots, N_m. \tag{14}
 # $$
 #
-# The ideal objective is the cross-entropy, small when the truth is probable,
+# The ideal objective is the cross-entropy, which is small when the truth is probable;
 #
 # (eq-15)=
 # $$
 # \mathcal L_{\mathrm{CE}}(\boldsymbol\omega) = -\frac1M \sum_{m=1}^M \log \hat p_{\boldsymbol\omega}(\boldsymbol x_m^t \mid \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m); \tag{15}
 # $$
 #
-# the integral in it becomes a sum over the candidates,
+# its integral becomes a sum over the candidates,
 #
 # (eq-16)=
 # $$
 # \hat Z_{\boldsymbol\omega}(\boldsymbol y_m; \mathcal L_m, \boldsymbol p_m) = \sum_{j=1}^{N_m} e^{g_{mj}}, \tag{16}
 # $$
 #
-# and what is left is the usual loss of a classifier whose classes are the candidates,
+# which leaves the usual loss of a classifier whose classes are the candidates,
 #
 # (eq-17)=
 # $$
@@ -238,8 +250,8 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 #
 # ### How many candidates are enough?
 #
-# A list of candidates is a random sample of the room. If the posterior is a small spot, few candidates fall into it, and the sum is a poor stand-in for the
-# integral. We trace very many candidates of the same room, take their mean as the integral, and draw lists of all sizes from them, for the
+# A list of candidates is a random sample of the room. If the posterior is a small spot, few candidates fall into it, and the sum is a poor approximation of the
+# integral. We trace very many candidates of the same room, take their mean as the integral, and draw lists of various lengths from them, for
 # snapshots A, B and C.
 
 # %% mystnb={"image": {"alt": "Left: error of the log normalising constant against the number of candidates. Right: adjusted loss against the number of candidates, with its lower bound"}} tags=["hide-input"]
@@ -260,19 +272,19 @@ for number, name in enumerate(("strong", "middling", "weak")):
     glue(f"spread_20_{name}", float(spread.sel(size=20)[number]), display=False)
 
 # %% [markdown]
-# *Lines: median over many lists; bands: 90 % of them. Left: the sum converges to the integral, the slower the smaller the spot. Right: what that makes of
-# the loss, less the logarithm of the number of candidates. The truth is always on the list, so it cannot fall below the dotted line: a short list is an easy exam.*
+# *Lines: median over many lists; bands: 90 % of them. Left: the sum converges to the integral, more slowly for a smaller spot. Right: the adjusted
+# loss. The truth is always on the list, so the loss cannot fall below the dotted line: a short list is an easy exam.*
 #
-# The posterior of A fills {glue:text}`share_strong:.1f` % of the room, that of B {glue:text}`share_middling:.1f` %, that of C {glue:text}`share_weak:.0f` %. With
-# the paper's 500 candidates log Z is known to within about {glue:text}`spread_500_strong:.2f`, {glue:text}`spread_500_middling:.2f` and {glue:text}`spread_500_weak:.2f` nats for
-# nine lists in ten; with 20, to within about {glue:text}`spread_20_strong:.1f`, {glue:text}`spread_20_middling:.1f` and {glue:text}`spread_20_weak:.2f`. Rule of thumb: so many that several fall into the
-# spot. Two things follow. A loss means something only together with the number of candidates it was measured on. And for *training*,
-# far fewer do: the posterior that minimises [(17)](#eq-17) is the same for lists of every length, and errors of single lists average out over the snapshots.
+# The posteriors of A, B and C fill {glue:text}`share_strong:.1f`, {glue:text}`share_middling:.1f` and {glue:text}`share_weak:.0f` % of the room. With
+# the paper's 500 candidates, log Z is known to within about {glue:text}`spread_500_strong:.2f`, {glue:text}`spread_500_middling:.2f` and {glue:text}`spread_500_weak:.2f` nats for
+# nine lists in ten; with 20, to within {glue:text}`spread_20_strong:.1f`, {glue:text}`spread_20_middling:.1f` and {glue:text}`spread_20_weak:.2f`. As a rule of thumb, several candidates should fall into the
+# spot. Two things follow. A loss is meaningful only together with its number of candidates. And *training* needs
+# far fewer: the posterior that minimises [(17)](#eq-17) is the same for lists of every length, and errors of single lists average out over the snapshots.
 #
 # ## Training
 #
-# AdamW minimises [(17)](#eq-17). In each step a snapshot is compared with a few wrong candidates that are drawn anew.
-# Some rooms are kept apart for validation; the weights of the best epoch are the ones that count. The curves show the adjusted loss over all candidates: 0 would be a
+# AdamW minimises [(17)](#eq-17). Each step scores a snapshot's true candidate against a few wrong ones, drawn anew.
+# Some rooms are set aside for validation, and the weights of the best epoch are kept. The curves show the adjusted loss over all candidates; 0 would be a
 # uniform guess.
 
 # %% mystnb={"image": {"alt": "Training and validation loss of LOCUS-DT against the epoch"}} tags=["hide-input"]
@@ -289,16 +301,16 @@ glue("best_train", float(best.train), display=False)
 glue("best_validation", float(best.validation), display=False)
 
 # %% [markdown]
-# *Solid: rooms that the network is not trained on; the dot marks the weights that were kept. Dashed: as many rooms that it is trained on. The gap between them is
-# what it has learned by heart, and how much harder the one set of rooms happens to be; more rooms close both.*
+# *Solid: validation rooms; the dot marks the weights that were kept. Dashed: as many training rooms. The gap between the lines is overfitting,
+# plus how much harder one set of rooms happens to be; more rooms close both.*
 #
-# {glue:text}`num_layouts` rooms train, {glue:text}`num_validation` validate, {glue:text}`num_negatives` wrong candidates a step. Best epoch:
+# The network is trained on {glue:text}`num_layouts` rooms and validated on {glue:text}`num_validation`, with {glue:text}`num_negatives` wrong candidates per step. The best epoch is number
 # {glue:text}`best_epoch`, with {glue:text}`best_validation:.2f` nats in validation and {glue:text}`best_train:.2f` in training.
 #
 # ## Rooms it has never seen
 #
-# The test split decides. $\mathcal L$ is the mean loss less the log of the number of candidates, the gain $\mathcal G = e^{-\mathcal L}$ says how many times as
-# probable as by a uniform guess the truth is, and $\mathcal R$ is the share of the largest possible log gain. Intervals hold 95 %, over whole rooms.
+# What counts is the test split. $\mathcal L$ is the mean loss minus the log of the number of candidates. The gain $\mathcal G = e^{-\mathcal L}$ is the probability of the truth relative to a
+# uniform guess, and $\mathcal R$ the share of the largest possible log gain. Brackets are 95 % intervals over rooms.
 
 # %%
 rows = Rows(this_run, "test").open("test")
@@ -314,17 +326,17 @@ glue("test_rooms", int(summary.num_groups), display=False)
 glue("test_snapshots", int(summary.num_snapshots), display=False)
 
 # %% [markdown]
-# Over {glue:text}`test_snapshots` snapshots of {glue:text}`test_rooms` rooms the truth is, in the geometric mean, {glue:text}`test_gain:.1f` times as probable as by a uniform guess:
-# L = {glue:text}`test_loss:.2f` nats, between {glue:text}`test_loss_low:.2f` and {glue:text}`test_loss_high:.2f`; R = {glue:text}`test_ratio:.1f` %. [Chapter 4](04_baselines.ipynb)
+# Over {glue:text}`test_snapshots` snapshots in {glue:text}`test_rooms` rooms, the truth is {glue:text}`test_gain:.1f` times as probable as under a uniform guess (geometric mean):
+# L = {glue:text}`test_loss:.2f` nats ({glue:text}`test_loss_low:.2f` to {glue:text}`test_loss_high:.2f`), or R = {glue:text}`test_ratio:.1f` %. [Chapter 4](04_baselines.ipynb)
 # asks what that is worth.
 #
 # ## How strict should the estimator be?
 #
-# The estimator stops where noise alone would yield a path in some share of all snapshots, the false-alarm rate. We estimate the snapshots of the first test
-# rooms again, at other rates, and score them with the same weights. **These were trained at the run's own rate**, so others are at a disadvantage: this
-# measures how much it matters to get the rate wrong, not which rate is best.
+# The estimator's threshold is set by the false-alarm rate, the share of pure-noise snapshots in which it would find a path. We re-estimate the snapshots of the first test
+# rooms at other rates and score them with the same weights. **These were trained at the run's own rate**, so the others are at a disadvantage: this
+# measures how much a wrong rate costs, not which rate is best.
 
-# %%
+# %% tags=["hide-input"]
 own = config.estimator.false_alarm
 rates = sorted({0.001, 0.01, 0.1, 0.6, own})
 again = score_behaviour.false_alarm_rows(config, scorer, rates, min(num_rooms, config.training.num_test_layouts))
@@ -347,11 +359,11 @@ for name, rate in (("strict", 0.001), ("lax", 0.6)):
     glue(f"{name}_paths", float(again.num_paths.sel({"method": f"{rate:g}"}).mean()), display=False)
 
 # %% [markdown]
-# *Last column: loss at this rate less that at the run's rate, {glue:text}`own_rate:.0f` %, on the same snapshots of {glue:text}`rate_rooms` rooms; positive is worse.*
+# *Last column: loss at this rate minus the loss at the run's own rate, {glue:text}`own_rate:.0f` %, on the same snapshots of {glue:text}`rate_rooms` rooms; positive is worse.*
 #
 # With a rate of {glue:text}`strict_rate:.1f` % the loss changes by {glue:text}`strict_costs:+.2f` nats ({glue:text}`strict_costs_low:+.2f` to {glue:text}`strict_costs_high:+.2f`),
-# with one of {glue:text}`lax_rate:.0f` % by {glue:text}`lax_costs:+.2f` ({glue:text}`lax_costs_low:+.2f` to {glue:text}`lax_costs_high:+.2f`). A high threshold throws away
-# weak paths that the network met in training; a low one lets in false ones, more than it met there. (The weights are those trained at the run's rate; trained anew at each, they might make up for some of it.)
+# with one of {glue:text}`lax_rate:.0f` % by {glue:text}`lax_costs:+.2f` ({glue:text}`lax_costs_low:+.2f` to {glue:text}`lax_costs_high:+.2f`). A high threshold drops
+# weak paths that the network saw in training; a low one lets in more false paths than it saw. A network trained at each rate might make up for some of this.
 
 # %% tags=["interactive"]
 # Drag the sliders: another room, another snapshot, more or fewer candidates.

@@ -16,12 +16,12 @@
 # ---
 
 # %% [markdown]
-# # The baselines
+# # 4. The baselines
 #
 # *Section III-C of the paper.*
 #
-# Is the twin worth its trouble? A network could also look at the observed paths alone and say where the transmitter is: a mean, and how far off it may be. The
-# paper compares LOCUS-DT with three such networks. What can they express, how well do they do, and what stops them?
+# Is the twin worth the trouble? A network could also look at the observed paths alone and predict a position with an uncertainty. The
+# paper compares LOCUS-DT with three such networks. What can they express, how well do they do, and what limits them?
 
 # %% tags=["parameters"]
 run = "quick"
@@ -29,15 +29,27 @@ room = 1  # test room of the maps
 map_points = 101  # points per axis of the maps
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
+
+import locus
+
+rng = np.random.default_rng(0)
+layout = locus.Layout.random(rng)  # a room with obstacles
+pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
+paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
+observed = locus.estimate(locus.observe(paths.isel(candidate=7), rng))
+for name in ("locus_dt", "gmm_cart"):  # with the twin, and without
+    posterior = locus.load_scorer(run, name).posterior(paths, observed)
+    gain = float(posterior[7]) * posterior.size
+    print(f"{name}: the truth is {gain:.1f} times as probable as under a uniform guess")
+
+# %% tags=["hide-input"]
 import pandas as pd
 from IPython.display import Markdown
 from myst_nb import glue
 
-import locus
 from locus.book import paper, tables
-from locus.book.figures import score_figures
+from locus.book.figures import score_figures, style
 from locus.book.studies import score_behaviour
 from locus.experiment.case import Case
 from locus.experiment.iq_baselines import IqBaselines
@@ -49,32 +61,32 @@ from locus.score.weight_files import METHOD_TITLES, METHODS
 
 this_run = locus.open_run(run)
 config = this_run.config
-plt.rcParams["figure.dpi"] = 150
+style.use()
 
 # %% [markdown]
 # ## What they get
 #
-# All three see the numbers of the observed paths that LOCUS-DT sees, and the receiver's pose as four more: its position, and cosine and sine of its heading.
-# Two hidden layers of the same widths, 64 and 16, turn them into the parameters of a density over the plane. They see no wall and no twin: two
+# All three see the same features of the observed paths as LOCUS-DT, plus the receiver's pose as four numbers: its position, and cosine and sine of its heading.
+# Two hidden layers of the same widths, 64 and 16, turn them into the parameters of a density over the plane. The baselines see neither walls nor twin: two
 # rooms in which the same paths are heard at the same pose get the same answer.
 #
-# How the numbers are written down matters to a small network, so each baseline is trained in two *encodings*:
+# The encoding of the inputs matters to a small network, so each baseline is trained with two:
 #
 # - **plain**: angles relative to the heading, as the array measures them; the mean in the coordinates of the room (Gauss-Polar: direction relative to the heading);
 # - **turned**: angles turned by the heading to the axes of the room; the mean relative to the receiver (Gauss-Polar: direction relative to the axes of the room).
 #
-# With *plain*, the network has to learn to rotate and to add. The one with the lower validation loss is the baseline elsewhere in this book; below are both.
+# With *plain*, the network has to learn to rotate and to add. This chapter shows both; elsewhere in this book a baseline is the one with the lower validation loss.
 #
 # ## Three densities
 #
-# **Gauss-Cart** is a Gaussian with a mean $\boldsymbol\mu$ and a covariance $\mathbf Q$ that the network gives through its Cholesky factor,
+# **Gauss-Cart** is a Gaussian with mean $\boldsymbol\mu$ and covariance $\mathbf Q$, for which the network outputs the Cholesky factor,
 #
 # $$
 # p(\boldsymbol x) = \frac{1}{2\pi \sqrt{\det \mathbf Q}} \exp\!\left(-\tfrac12 (\boldsymbol x - \boldsymbol\mu)^{\mathsf T} \mathbf Q^{-1} (\boldsymbol x - \boldsymbol\mu)\right).
 # $$
 #
-# **Gauss-Polar** is a Gaussian of distance $r$ and direction $\varphi$ from the receiver. Distances are positive and directions repeat, so it is cut off at zero ($\mathcal N_+$) and
-# wrapped around the circle ($\mathcal N_\circ$), with a mean direction that may drift with distance; $1/r$ turns it into a density over the plane,
+# **Gauss-Polar** is a Gaussian in distance $r$ and direction $\varphi$ from the receiver, truncated at zero distance ($\mathcal N_+$) and
+# wrapped around the circle ($\mathcal N_\circ$), with a mean direction that may drift with distance. The factor $1/r$ makes it a density over the plane,
 #
 # $$
 # p(\boldsymbol x) = \frac1r\; \mathcal N_+(r;\, \rho, s^2)\; \mathcal N_\circ\!\left(\varphi;\, m + k\,\frac{r - \rho}{s},\, \sigma^2\right).
@@ -86,19 +98,19 @@ plt.rcParams["figure.dpi"] = 150
 # p(\boldsymbol x) = \sum_{i=1}^{3} \pi_i\, \mathcal N(\boldsymbol x;\, \boldsymbol\mu_i, \mathbf Q_i), \qquad \sum_i \pi_i = 1.
 # $$
 #
-# Each is evaluated on the candidates and normalised there, exactly as LOCUS-DT's scores are. No candidate is inside an obstacle, so what a hill holds there costs it nothing, and all losses
-# are the same quantity.
+# Each is evaluated on the candidates and normalised there, like LOCUS-DT's scores, so that all losses are comparable. No candidate is inside an obstacle, so probability that a density
+# puts there costs nothing.
 
 # %%
 scorers = {name: load_scorer(run, name) for name in METHODS}
 sizes = {METHOD_TITLES[name]: sum(p.numel() for p in scorer.parameters()) for name, scorer in scorers.items()}
 kept = {METHOD_TITLES[name]: scorer.options.encoding for name, scorer in scorers.items() if name != "locus_dt"}
-pd.DataFrame({"parameters": sizes, "encoding kept": kept}).fillna("").loc[list(sizes)]
+pd.DataFrame({"parameters": sizes, "encoding kept": kept}).fillna("").loc[list(sizes)].rename_axis("method")
 
 # %% [markdown]
 # ## The same snapshot, four posteriors
 #
-# The test room of the last chapter, its snapshot B, and a fine grid of candidates.
+# The test room of chapter 3, its snapshot B, and a fine grid of candidates.
 
 # %% mystnb={"image": {"alt": "Four posterior maps of the same room and snapshot: LOCUS-DT, Gauss-Cart, Gauss-Polar and GMM-Cart"}} tags=["hide-input"]
 case = Case(config, "test", room)
@@ -122,11 +134,11 @@ def draw_four(snapshot):
 figure = draw_four(heard)
 
 # %% [markdown]
-# *All four on one colour scale, each relative to its own maximum: brighter is more probable, and a map that is bright all over says little. Above each, how many
-# times as probable as by a uniform guess the truth is on the room's own list of candidates. The smooth hills of the baselines
-# run through obstacles and across shadows; LOCUS-DT's map ends at them. (The speck at the receiver in Gauss-Polar's is its 1/r.)*
+# *One colour scale, each map relative to its own maximum: a map that is bright all over says little. Titles: probability of the truth relative to
+# a uniform guess, on the room's own list of candidates. The baselines' smooth hills
+# run through obstacles and across shadows; LOCUS-DT's map ends at them. (The speck at the receiver in Gauss-Polar's map is its factor 1/r.)*
 #
-# And snapshot C, of which little was heard:
+# And snapshot C, in which little was heard:
 
 # %% mystnb={"image": {"alt": "Four posterior maps of the same room for a faint snapshot: LOCUS-DT, Gauss-Cart, Gauss-Polar and GMM-Cart"}} tags=["hide-input"]
 figure = draw_four(faint)
@@ -142,18 +154,18 @@ for name in METHODS:
 glue("free_area", float(case.layout.free_space.area), display=False)
 
 # %% [markdown]
-# *When little is heard, the baselines can only fall back to what is true in most rooms. LOCUS-DT asks the twin from which places of this room so little would be
+# *When little is heard, the baselines can only fall back on what is true in most rooms. LOCUS-DT asks the twin from which places in this room so little would be
 # heard.*
 #
 # The smallest set that holds 90 % of the first snapshot's posterior covers {glue:text}`locus_dt_heard_area:.0f` m² with LOCUS-DT,
 # {glue:text}`gauss_cart_heard_area:.0f` m² with Gauss-Cart, {glue:text}`gauss_polar_heard_area:.0f` m² with Gauss-Polar and {glue:text}`gmm_cart_heard_area:.0f` m² with
-# GMM-Cart. Of the second it covers {glue:text}`locus_dt_faint_area:.0f` m² in {glue:text}`locus_dt_faint_islands` pieces with LOCUS-DT, and
-# {glue:text}`gauss_cart_faint_area:.0f`, {glue:text}`gauss_polar_faint_area:.0f` and {glue:text}`gmm_cart_faint_area:.0f` m², in
-# {glue:text}`gauss_cart_faint_islands`, {glue:text}`gauss_polar_faint_islands` and {glue:text}`gmm_cart_faint_islands`, with the baselines, of {glue:text}`free_area:.0f` m² of free space.
+# GMM-Cart, out of {glue:text}`free_area:.0f` m² of free space. For the second snapshot, LOCUS-DT's set covers {glue:text}`locus_dt_faint_area:.0f` m² in {glue:text}`locus_dt_faint_islands` pieces, and the
+# baselines' sets cover {glue:text}`gauss_cart_faint_area:.0f`, {glue:text}`gauss_polar_faint_area:.0f` and {glue:text}`gmm_cart_faint_area:.0f` m², in
+# {glue:text}`gauss_cart_faint_islands`, {glue:text}`gauss_polar_faint_islands` and {glue:text}`gmm_cart_faint_islands`.
 #
 # ## Learning
 #
-# The same loss [(17)](#eq-17), the same rooms and the same optimiser, with the paper's learning rate for the baselines.
+# Loss [(17)](#eq-17), rooms and optimiser are the same as for LOCUS-DT; the learning rate is the paper's for the baselines.
 
 # %% mystnb={"image": {"alt": "Training and validation losses of the three baselines in both encodings against the epoch"}} tags=["hide-input"]
 baselines = [name for name in METHODS if name != "locus_dt"]
@@ -164,16 +176,16 @@ curves = {
 figure = score_figures.learning_figure(curves)
 
 # %% [markdown]
-# *Solid: validation rooms, dots: weights that were kept; dashed: as many training rooms. Zero is a uniform guess. Where a dashed line goes on falling while the solid one
-# has stopped or turns back, the network learns its training rooms by heart. A constant distance between the two says only that one set of rooms is harder.*
+# *Solid: validation rooms; dots: weights that were kept; dashed: as many training rooms. Zero is a uniform guess. Where a dashed line keeps falling while the solid one
+# has stopped or rises, the network overfits. A constant distance only says that one set of rooms is harder.*
 #
 # ## What they reach
 #
-# Test rooms, in both encodings, with 95 % intervals over whole rooms. The two columns on the right are **the paper's printed values, for reference**: they are of its
-# evaluation sets, which have more candidates (1000 random ones, 696 of a grid) than the test split, and are those of the encoding that its authors used, which
-# the paper does not spell out. Our own runs on these sets are in chapter 5.
+# Test rooms, in both encodings, with 95 % intervals over rooms. On the right, **for reference, the values that the paper prints**. Those are for its
+# evaluation sets, which have more candidates (1000 random positions, or 696 points of a grid) than the test split, and for its authors' encoding, which
+# the paper does not specify. Our results on these sets are in chapter 5.
 
-# %%
+# %% tags=["hide-input"]
 rows = Rows(this_run, "test").open("test")
 summary = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(config.seed))
 labels = {"locus_dt": "LOCUS-DT"} | {
@@ -200,7 +212,7 @@ glue("test_rooms", int(summary.num_groups), display=False)
 glue("test_candidates", int(rows.attrs["num_candidates"]), display=False)
 
 # %% [markdown]
-# On the same snapshots of {glue:text}`test_rooms` rooms LOCUS-DT is ahead of Gauss-Cart by {glue:text}`gauss_cart_lead:.2f` nats
+# On the same snapshots of {glue:text}`test_rooms` rooms, LOCUS-DT is ahead of Gauss-Cart by {glue:text}`gauss_cart_lead:.2f` nats
 # ({glue:text}`gauss_cart_lead_low:.2f` to {glue:text}`gauss_cart_lead_high:.2f`), of Gauss-Polar by {glue:text}`gauss_polar_lead:.2f`
 # ({glue:text}`gauss_polar_lead_low:.2f` to {glue:text}`gauss_polar_lead_high:.2f`), of GMM-Cart by {glue:text}`gmm_cart_lead:.2f` ({glue:text}`gmm_cart_lead_low:.2f` to
 # {glue:text}`gmm_cart_lead_high:.2f`), each in the encoding that was kept. Turning the angles changes the loss of Gauss-Cart by {glue:text}`gauss_cart_turning:+.2f`
@@ -208,7 +220,7 @@ glue("test_candidates", int(rows.attrs["num_candidates"]), display=False)
 # ({glue:text}`gauss_polar_turning_low:+.2f` to {glue:text}`gauss_polar_turning_high:+.2f`) and of GMM-Cart by {glue:text}`gmm_cart_turning:+.2f`
 # ({glue:text}`gmm_cart_turning_low:+.2f` to {glue:text}`gmm_cart_turning_high:+.2f`); negative is better.
 #
-# Are these fair opponents? A baseline of ours that is worse than the paper's by more than 0.1 nats, on the paper's own sets, would not be.
+# Are these fair opponents? We would not call a baseline fair if it were more than 0.1 nats worse than the paper's, on the paper's evaluation sets.
 
 # %% tags=["hide-input"]
 table = Table(this_run).open()
@@ -217,12 +229,12 @@ Markdown(score_figures.fairness(table, curves, printed, config.training))
 # %% [markdown]
 # ## Samples instead of paths
 #
-# What do the paper's baselines see? Sec. III-C says "the same full inputs as the LOCUS-DT estimator", Sec. III-D "the receiver pose and IQ observation". The first can mean the
-# estimated paths, which are all that LOCUS-DT sees of a snapshot; that is how the baselines above read it. The second, taken literally, means the samples themselves:
-# {glue:text}`raw_numbers` real numbers, and the four of the pose.
+# What do the paper's baselines see? Sec. III-C says "the same full inputs as the LOCUS-DT estimator", Sec. III-D "the receiver pose and IQ observation". The first may mean the
+# estimated paths, which are all that LOCUS-DT sees of a snapshot; the baselines above read it that way. The second, taken literally, means the samples themselves:
+# {glue:text}`raw_numbers` real numbers, plus the four of the pose.
 #
-# So here are the three densities trained on samples and pose. Hidden layers, rooms, snapshots, loss, learning rate and the choice of the best epoch are the same. A sample keeps its phase, and
-# a magnitude of $a$ noise amplitudes becomes $\log(1 + a)$, so that faint and strong snapshots are numbers of the same order. Samples cannot be turned, so the encoding is *plain*.
+# So we also train the three densities on samples and pose. Hidden layers, rooms, snapshots, loss, learning rate and the choice of the best epoch are the same. A sample keeps its phase, and
+# a magnitude of $a$ noise amplitudes becomes $\log(1 + a)$, which brings faint and strong snapshots to a common scale. Samples cannot be rotated, so the encoding is *plain*.
 
 # %% mystnb={"image": {"alt": "Training and validation losses of the three baselines against the epoch: with estimated paths, and with samples"}} tags=["hide-input"]
 raw = IqBaselines(this_run)
@@ -231,7 +243,7 @@ figure = score_figures.learning_figure({"estimated paths, plain": curves["plain"
 top = figure.axes[0].set_ylim(top=0.5)
 
 # %% [markdown]
-# *As above; what rises beyond 0.5 nats is cut off. A training ends when its validation loss has not improved for {glue:text}`patience` epochs.*
+# *As above, cut off at 0.5 nats. Training ends when the validation loss has not improved for {glue:text}`patience` epochs.*
 
 # %% tags=["hide-input"]
 tables.inputs_frame(table, raw_summary, printed)
@@ -251,13 +263,13 @@ for name in baselines:
         glue(f"{name}_raw_{evaluation}", 100 * float(ratio), display=False)
 
 # %% [markdown]
-# *R with 95 % intervals over whole rooms, on the paper's evaluation sets; "estimated paths" in the encoding that was kept.*
+# *R with 95 % intervals over rooms, on the paper's evaluation sets; "estimated paths" in the encoding that was kept.*
 #
-# The best epoch of Gauss-Cart on samples is number {glue:text}`gauss_cart_raw_best` of {glue:text}`gauss_cart_raw_epochs`, of Gauss-Polar {glue:text}`gauss_polar_raw_best` of
-# {glue:text}`gauss_polar_raw_epochs`, of GMM-Cart {glue:text}`gmm_cart_raw_best` of {glue:text}`gmm_cart_raw_epochs`. After the last one their losses are {glue:text}`gauss_cart_raw_train:.2f`,
+# On samples, the best epoch of Gauss-Cart is number {glue:text}`gauss_cart_raw_best` of {glue:text}`gauss_cart_raw_epochs`, that of Gauss-Polar {glue:text}`gauss_polar_raw_best` of
+# {glue:text}`gauss_polar_raw_epochs`, and that of GMM-Cart {glue:text}`gmm_cart_raw_best` of {glue:text}`gmm_cart_raw_epochs`. After the last epoch, their losses are {glue:text}`gauss_cart_raw_train:.2f`,
 # {glue:text}`gauss_polar_raw_train:.2f` and {glue:text}`gmm_cart_raw_train:.2f` nats in training rooms, and {glue:text}`gauss_cart_raw_validation:.2f`,
-# {glue:text}`gauss_polar_raw_validation:.2f` and {glue:text}`gmm_cart_raw_validation:.2f` in validation rooms. Every snapshot starts at another time and with another
-# phase, which a network on samples has to see through by itself; estimated angles, delays and powers do not depend on the phase.
+# {glue:text}`gauss_polar_raw_validation:.2f` and {glue:text}`gmm_cart_raw_validation:.2f` in validation rooms. Every snapshot begins at a different time and with a different
+# phase, which a network on samples has to learn to ignore; estimated angles, delays and powers do not depend on the phase.
 
 # %% tags=["hide-input"]
 Markdown(tables.which_reading(table, raw_summary, printed))
@@ -265,19 +277,19 @@ Markdown(tables.which_reading(table, raw_summary, printed))
 # %% [markdown]
 # ## Why each one misses
 #
-# **Gauss-Cart** has one ellipse. It has to hold all places that fit, so with the transmitter in front *or* behind, or in this bay *or* that one, the mean lies
-# between them, where it cannot be, and the ellipse grows until it covers them: half of its 90 % sets are larger than {glue:text}`gauss_cart_area:.0f` m², of
-# LOCUS-DT's than {glue:text}`locus_dt_area:.0f` m².
+# **Gauss-Cart** has one ellipse. If the transmitter may be in front *or* behind, in this bay *or* that one, the mean lies
+# between them, where it cannot be, and the ellipse grows until it covers both. Its median 90 % set covers {glue:text}`gauss_cart_area:.0f` m²;
+# LOCUS-DT's, {glue:text}`locus_dt_area:.0f` m².
 #
-# **Gauss-Polar** has one sector of a ring. That suits a line of sight, whose direction is known well and whose distance poorly. But it has one direction where the
-# array leaves two, front and back, and an echo's direction points to a wall, not to the transmitter: what lies behind the wall's mirror is not a
-# sector about the receiver. Its median set covers {glue:text}`gauss_polar_area:.0f` m².
+# **Gauss-Polar** has one sector of a ring. That suits a line of sight, whose direction is known well and whose distance is not. But it has one direction where the
+# array leaves two, front and back, and an echo's direction points to a wall, not to the transmitter.
+# Its median set covers {glue:text}`gauss_polar_area:.0f` m².
 #
-# **GMM-Cart** has three ellipses, so it can say "here or there": its loss is {glue:text}`gmm_cart_loss:.2f` nats, those of the single ones {glue:text}`gauss_cart_loss:.2f` and
-# {glue:text}`gauss_polar_loss:.2f`. But its hills stay smooth, and where they lie can depend on the observation and the pose alone: the edge of a shadow, or the mirror image of a
-# transmitter in a wall, lie elsewhere in every room, and it is not told where the walls are.
+# **GMM-Cart** has three ellipses, so it can say "here or there". Its loss is {glue:text}`gmm_cart_loss:.2f` nats, against {glue:text}`gauss_cart_loss:.2f` and
+# {glue:text}`gauss_polar_loss:.2f` for the other two. But its hills stay smooth, and their places can depend only on observation and pose. The edge of a shadow, or the mirror image of a
+# transmitter in a wall, is somewhere else in every room, and nobody tells the network where the walls are.
 #
-# So two things are missing, a shape and a map. More components would mend the first; the second is what the twin is for.
+# So two things are missing: a flexible shape and a map of the room. More components would help with the first; the second is what the twin is for.
 
 # %% tags=["interactive"]
 # Choose a method, a room and a snapshot.

@@ -20,27 +20,39 @@
 # ---
 
 # %% [markdown]
-# # Results
+# # 5. Results
 #
 # *Sections III-D and III-E of the paper.*
 #
-# One snapshot in, a map of where the transmitter may be out. How much does such a map know? Is it honest about what it does not
-# know? What can be done with it, where does it fail, and how much better could any method be? All rooms of this chapter are new to
-# the networks: none of them was in the training.
+# How much can a map tell from one snapshot? Is it honest about what it cannot
+# tell? What is it good for, where does it fail, and how much better could any method be? No network was trained on any of the rooms in this chapter.
 
 # %% tags=["parameters"]
 run = "quick"
 map_points = 61  # points per axis of the maps
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
+
+import locus
+
+rng = np.random.default_rng(0)
+layout = locus.Layout.random(rng)  # a room with obstacles
+pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
+paths = locus.make_twin("image").trace(layout, pose, layout.sample(1000, rng))
+observed = locus.estimate(locus.observe(paths.isel(candidate=7), rng))
+posterior = locus.load_scorer(run).posterior(paths, observed)
+loss = -np.log(float(posterior[7])) - np.log(posterior.size)  # the table has the mean
+ratio = -loss / np.log(posterior.size)
+print(f"adjusted loss {loss:.2f} nats, {100 * ratio:.0f} % of the way to certainty")
+
+# %% tags=["hide-input"]
 import pandas as pd
 from IPython.display import Markdown
 from myst_nb import glue
 
-import locus
-from locus.book.figures import result_figures
+from locus.book import words
+from locus.book.figures import result_figures, style
 from locus.book.paper import printed
 from locus.book.studies import posterior_maps
 from locus.book.tables import (
@@ -76,7 +88,7 @@ opened = locus.open_run(run)
 config = opened.config
 table = Table(opened).open()
 rows = {name: Rows(opened, EVALUATIONS[name]).open(name) for name in Table.evaluations}
-plt.rcParams["figure.dpi"] = 150
+style.use()
 
 # %% [markdown]
 # ## The table
@@ -88,15 +100,18 @@ plt.rcParams["figure.dpi"] = 150
 # \mathcal L = \frac1M \sum_{m=1}^M \left(-\log \hat p_{m c_m^\star} - \log N_m\right) \tag{24}
 # $$
 #
-# is 0 for a guess that holds all candidates equally likely, and negative for one that knows more. Two other ways to write the same number are
+# is 0 for a uniform guess and negative for a method that knows more. Two other ways to write the same number are
 #
 # (eq-25)=
 # $$
 # \mathcal G = e^{-\mathcal L}, \qquad \mathcal R = -\frac{\mathcal L}{\log N_{\mathrm{cand}}}: \tag{25}
 # $$
 #
-# by what factor the truth is more probable than under a uniform guess (in the geometric mean), and how much of the way to certainty that is, 100 % being a method that is
+# the factor by which the truth is more probable than under a uniform guess (geometric mean), and how much of the way to certainty that is. A method with 100 % is
 # always sure and always right.
+#
+# On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random, on **Eval Grid** one of {glue:text}`candidates_grid` points of a regular grid. **Off the list**, it is anywhere in the free space, and the nearest
+# point of that grid counts as the truth.
 
 # %% tags=["hide-input"]
 results_frame(table, printed())
@@ -139,39 +154,36 @@ glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "ev
 
 # %% [markdown]
 # *Brackets are 95 % intervals over {glue:text}`intervals_hold`. Snapshots of one room share its walls and its receiver, so whole rooms are resampled, not snapshots. On the right, for
-# reference, what the paper prints; it was trained on 8000 rooms, this run on {glue:text}`training_layouts`.*
+# reference, the paper's values; its networks were trained on 8000 rooms, those of this run on {glue:text}`training_layouts`.*
 
 # %% tags=["hide-input"]
 trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else None
 
 # %% [markdown]
-# *Where a network was trained more than once, the table above has the mean over its trainings, and this one the lowest and the highest of them. All else in this book is about the first training, whose weights are used.*
+# *Lowest and highest R among the trainings of each network; the table above has their mean. Everything else in this book uses the weights of the first training.*
 #
-# On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random, on **Eval Grid** one of {glue:text}`candidates_grid` points of a
-# regular grid. Eq. (13) of the paper puts the truth among the candidates of its data set, and does not repeat it for Eval Grid; if the transmitter is anywhere in the free space, **off the list**, and the nearest
-# grid point counts as the truth, the task is another one, and that is the third block. LOCUS-DT makes the truth {glue:text}`gain_random:.1f` times as probable as
+# **LOCUS-DT** makes the truth {glue:text}`gain_random:.1f` times as probable as
 # a uniform guess on Eval Random, or $\mathcal R$ = {glue:text}`ratio_random:.1f` % (the paper: {glue:text}`printed_ratio:.1f` %), from {glue:text}`snapshots_random` snapshots in
-# {glue:text}`layouts_random` rooms; {glue:text}`ratio_grid:.1f` % on the grid; {glue:text}`ratio_grid_offlist:.1f` % off the list.
+# {glue:text}`layouts_random` rooms. On the grid it is {glue:text}`ratio_grid:.1f` %; off the list, {glue:text}`ratio_grid_offlist:.1f` %.
 #
-# Off the list a few snapshots decide: the {glue:text}`offlist_worst` of {glue:text}`snapshots_grid_offlist` in which the truth has less than a thousandth of a uniform guess's probability carry
-# {glue:text}`offlist_carried:.2f` nats of the mean loss. A floor limits their weight: with the share of uniform guessing that was fitted on validation rooms ({glue:text}`floor_share:.1f` %, chapter 7)
-# $\mathcal R$ is {glue:text}`offlist_floored:.1f` %, and with shares of 1 to 10 % it is {glue:text}`offlist_least:.1f` to {glue:text}`offlist_most:.1f` % (the paper prints
-# {glue:text}`printed_grid:.1f` % on Eval Grid). So off the list, with a floor and without, and on the list ({glue:text}`ratio_grid:.1f` %) bracket the paper's number; they do not explain it.
+# **Off the list** a few snapshots dominate. In {glue:text}`offlist_worst` of {glue:text}`snapshots_grid_offlist` the truth has less than a thousandth of the probability of a uniform guess; these carry
+# {glue:text}`offlist_carried:.2f` nats of the mean loss. Mixing in some uniform guessing limits their weight: with the share fitted on validation rooms ({glue:text}`floor_share:.1f` %, chapter 7)
+# $\mathcal R$ is {glue:text}`offlist_floored:.1f` %, and with shares of 1 to 10 % it is {glue:text}`offlist_least:.1f` to {glue:text}`offlist_most:.1f` %. The paper prints
+# {glue:text}`printed_grid:.1f` % for Eval Grid, and says only of its training data, in Eq. (13), that the truth is among the candidates. Our numbers on and off the list bracket the paper's; they do not explain it.
 #
-# Three lines of a block ask the twin as LOCUS-DT does, but compare paths **without a network**; a practitioner would try them first. The *nearest fingerprint* is the distance between the lists of observed and traced paths,
-# in angle, relative delay and strength, turned into a probability with one temperature, fitted on validation rooms: $\mathcal R$ = {glue:text}`fingerprint_ratio:.1f` % on Eval Random. *Angles and strengths* is a likelihood of
-# what LOCUS-DT sees, with widths from theory: {glue:text}`angle_strength_ratio:.1f` %. The *path set* of chapter 6 is a likelihood of everything that the estimator reports, delays included, and allows for errors of the twin:
-# {glue:text}`path_set_ratio:.1f` %.
+# Three methods use the twin but compare paths **without a network**; a practitioner would try them first. The *nearest fingerprint* turns the distance between the lists of observed and traced paths,
+# in angle, relative delay and strength, into a probability, with one temperature fitted on validation rooms ({glue:text}`fingerprint_ratio:.1f` % on Eval Random). *Angles and strengths* is a likelihood of
+# what LOCUS-DT sees, with widths from theory ({glue:text}`angle_strength_ratio:.1f` %). The *path set* of chapter 6 is a likelihood of everything that the estimator reports, delays included, and allows for errors of the twin
+# ({glue:text}`path_set_ratio:.1f` %).
 #
-# The last two lines are not methods but **ideal receivers**. Both follow from Bayes' rule and all samples, not from a handful of estimated
-# paths, for a receiver to whom the twin tells the truth. The *Bayes limit* knows the signal of each candidate but for one phase and the time when it
-# began; nothing can do better. The *phase-blind receiver* knows angle, delay and mean power of each path, but neither amplitude nor phase. It is no limit; the last section has the one that belongs to unknown phases. On Eval Random they reach
-# {glue:text}`bayes_ratio:.1f` % and {glue:text}`phase_blind_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far off, behind
-# the array or in deep shadow. Off the list the twin's statement is no longer exact, and the Bayes limit limits nothing: both lines show what it costs to
-# trust a twin too much, and where by the twin nothing at all arrives from the nearest grid point, that cost is infinite. The last section comes back to that.
+# The last two lines are not methods but **ideal receivers**. Both apply Bayes' rule to all samples, not to a handful of estimated
+# paths, and take the twin to be exact. The *Bayes limit* knows each candidate's signal except for one phase and the time at which it
+# began; nothing can do better. The *phase-blind receiver* knows angle, delay and mean power of each path, but neither amplitude nor phase. It is not a limit; the last section has the one for unknown phases. On Eval Random they reach
+# {glue:text}`bayes_ratio:.1f` % and {glue:text}`phase_blind_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far away, behind
+# the array or in deep shadow. Off the list the twin is no longer exact, and the Bayes limit no longer a limit: both lines show what it costs to
+# trust a twin too much. Where the twin says that nothing arrives from the nearest grid point, that cost is infinite.
 #
-# Two methods may have overlapping intervals and still differ clearly, because what is hard for one is hard for the other. So here are the
-# differences on the same snapshots.
+# Two methods may have overlapping intervals and still differ clearly, because what is hard for one is hard for the other. So we also compare them on the same snapshots.
 
 # %% tags=["hide-input"]
 baselines = [name for name in weight_files.METHODS if name != "locus_dt"]
@@ -187,6 +199,7 @@ against_limit = pd.concat([frame.xs(SCORER_TITLES["bayes"], level="less") for fr
 against_baselines = pd.concat([frame.iloc[: len(baselines)] for frame in compared.values()])
 glue("limit_comparisons", len(against_limit), display=False)
 glue("limit_beaten", int((against_limit.high < 0).sum()), display=False)
+glue("limit_beaten_text", words.count(int((against_limit.high < 0).sum())), display=False)
 glue("limit_above", int((against_limit.low > 0).sum()), display=False)
 glue("baseline_comparisons", len(against_baselines), display=False)
 glue("baselines_beaten", int((against_baselines.high < 0).sum()), display=False)
@@ -195,9 +208,10 @@ glue("to_limit", float(difference[SCORER_TITLES["locus_dt"], SCORER_TITLES["baye
 glue("to_blind", float(difference[SCORER_TITLES["locus_dt"], SCORER_TITLES["phase_blind"]]), display=False)
 glue("between_receivers", float(difference[SCORER_TITLES["phase_blind"], SCORER_TITLES["bayes"]]), display=False)
 twins = OtherTwin(opened)
-glue("train_twin", config.twin.train, display=False)
+titles = {"image": "image", "sionna": "Sionna"}
+glue("train_twin", titles[config.twin.train], display=False)
 for key, name in zip(("evaluation_twin", "other_twin"), twins.twins, strict=True):
-    glue(key, name, display=False)
+    glue(key, titles[name], display=False)
 glue("twin_layouts", len(np.unique(twins.open().group)), display=False)
 for name in ("random", "grid"):
     change = twins.difference(name)
@@ -205,53 +219,52 @@ for name in ("random", "grid"):
     glue(f"twin_{name}", number_with_interval(ends, "+.3f"), display=False)
 
 # %% [markdown]
-# *Loss of the method on the left less that of the one beside it, in nats: negative where the first is better. Whole rooms are resampled, the same ones for both.*
+# *Loss of the first method minus that of the second, in nats: negative where the first is better. The same rooms are resampled for both.*
 #
-# LOCUS-DT is better than a baseline, with the whole interval below zero, in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Nothing may beat the Bayes limit
-# where its assumptions hold, and if something did, the limit would be computed wrongly: of {glue:text}`limit_comparisons` comparisons with it {glue:text}`limit_above` have their whole interval
-# above zero and {glue:text}`limit_beaten` below. From LOCUS-DT to the Bayes limit there are {glue:text}`to_limit:.2f` nats on Eval Random, to the phase-blind receiver {glue:text}`to_blind:.2f`.
+# LOCUS-DT beats a baseline, with the whole interval below zero, in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Nothing may beat the Bayes limit
+# where its assumptions hold; if something did, our computation of the limit would be wrong. Of {glue:text}`limit_comparisons` comparisons with it, {glue:text}`limit_above` have their whole interval
+# above zero, and {glue:text}`limit_beaten_text` below. LOCUS-DT is {glue:text}`to_limit:.2f` nats from the Bayes limit on Eval Random, and {glue:text}`to_blind:.2f` from the phase-blind receiver.
 #
-# Who traced the paths? Those of the training rooms the {glue:text}`train_twin` twin did, those of the rooms of this chapter the {glue:text}`evaluation_twin` twin. Were they
-# interchangeable? Traced by the {glue:text}`other_twin` twin instead, with the same weights, rooms and noise, the loss of LOCUS-DT on the first {glue:text}`twin_layouts` rooms changes by
-# {glue:text}`twin_random` nats on Eval Random and by {glue:text}`twin_grid` on Eval Grid: differences on the same snapshots, with their intervals.
+# Does the ray tracer matter? The {glue:text}`train_twin` twin traced the training rooms, the {glue:text}`evaluation_twin` twin the rooms of this chapter. If the {glue:text}`other_twin` twin traces these instead, with the same weights, rooms and noise,
+# LOCUS-DT's loss on the first {glue:text}`twin_layouts` rooms changes by {glue:text}`twin_random` nats on Eval Random and by {glue:text}`twin_grid` on Eval Grid.
 #
 # ## Maps
 #
-# The paper's Fig. 2. A task is a room with its receiver, and six transmitters in it, one at a time. These are the first three rooms of
-# Eval Random and the first six snapshots of each, whatever they show. The twin traces a fine grid of places, and LOCUS-DT scores each of them.
+# The paper's Fig. 2. A task is a room with its receiver, and several transmitters in it, one at a time. These are the first three rooms of
+# Eval Random and the first three snapshots of each, whatever they show. The twin traces a fine grid of places, and LOCUS-DT scores each of them.
 
-# %% mystnb={"image": {"alt": "Three rows of maps. In each row first the plan of a room with its receiver, then six posterior maps of LOCUS-DT with the true transmitter marked by a red star"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Three rows of three maps, one row per room: posteriors of LOCUS-DT, with the true transmitter marked by the outline of a red star"}} tags=["hide-input"]
 twin = posterior_maps.evaluation_twin(config)
 tasks = [posterior_maps.make_task(opened, index, map_points, twin) for index in range(3)]
 figure = result_figures.tasks_figure(tasks)
 
 # %% [markdown]
 # *Rooms are {glue:text}`room_size:.0f` m wide and deep. Red star: true transmitter; blue dot and arrow: receiver and its heading; grey: obstacles. Yellow is the most probable place of
-# a map, and a step of one nat down is a factor of 2.7. Where a map is dark but for the star, all its probability lies below
-# the star. Three things to look for: thin bright spots, where several paths agree on one place;
-# a bright beam or fan, where one path gives a direction and hardly more; and maps that are bright nearly everywhere except in front of the
-# receiver: nothing was heard, and that, too, says something, as from there it would have been.*
+# a map, and one nat less is a factor of 2.7. The white line encloses the smallest set that holds 90 % of the probability; where it is too small to see, the inset magnifies the white square.*
 #
-# The paper's Fig. 3: its methods on the same snapshots. The baselines do not ask the twin; the last row is the Bayes limit. It has no value between candidates, so
-# each place has the colour of the nearest one on the list.
+# Three things to look for: small bright spots, where several paths agree on one place; a beam or fan, where one path gives a direction and little more; and maps that are bright nearly
+# everywhere except in front of the receiver. There nothing was heard, which is information, too: a transmitter in front would have been heard.
+#
+# The paper's Fig. 3: its methods on the same snapshots. The baselines do not use the twin. The last row is the Bayes limit, which is defined on the candidates only, so
+# each place has the colour of the nearest candidate.
 
-# %% mystnb={"image": {"alt": "Task 1: six posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Task 1: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[0])
 
-# %% mystnb={"image": {"alt": "Task 2: six posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Task 2: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[1])
 
-# %% mystnb={"image": {"alt": "Task 3: six posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Task 3: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[2])
 
 # %% [markdown]
-# *Tasks 1, 2 and 3 from top to bottom. Gaussians are smooth by construction: they neither stop at a wall nor follow the edge of a shadow. LOCUS-DT's maps do both, as
-# the twin's paths do. The Bayes limit is often a single cell: where enough is heard, the exact signal singles out one candidate.*
+# *Tasks 1, 2 and 3. Gaussians are smooth by construction: they neither stop at a wall nor follow the edge of a shadow. LOCUS-DT's maps do both, as
+# the twin's paths do. The Bayes limit often singles out one candidate.*
 #
-# ## Is it honest?
+# ## Calibration: is it honest?
 #
-# A map that claims 90 % should hold the truth nine times out of ten. For each snapshot we ask for the *credible level* of the truth: how much probability
-# lies on places that are more probable than it. For an honest method these levels are uniform, and the curve below is zero throughout.
+# A set that claims 90 % should contain the truth nine times out of ten. For each snapshot we compute the *credible level* of the truth: the probability
+# of all places that are more probable than it. For a calibrated method these levels are uniform, and the curve below is zero throughout.
 
 # %% mystnb={"image": {"alt": "By how much the share of truths inside credible sets differs from the nominal level, one panel for each method and ideal receiver, each with a band about zero"}} tags=["hide-input"]
 curves = {
@@ -265,17 +278,17 @@ curve = curves["locus_dt"]
 glue("covered_50", 100 * float(curve.coverage.sel(nominal=0.5)), display=False)
 glue("covered_90", 100 * float(curve.coverage.sel(nominal=0.9)), display=False)
 glue("band_50", 100 * float(curve.high.sel(nominal=0.5) - 0.5), display=False)
-glue("num_curves", len(curves), display=False)
-glue("num_calibrated", sum(int(one.calibrated) for one in curves.values()), display=False)
+inside = [SCORER_TITLES[name] for name, one in curves.items() if one.calibrated]
+glue("inside_band", words.inside_band(inside, len(curves)), display=False)
 glue("limit_calibrated", int(curves["bayes"].calibrated), display=False)
 
 # %% [markdown]
-# *Eval Random. Grey: where the whole curve of an honest method stays in 95 % of all experiments of this size. A curve below the band claims too much, one above it too
-# little; mind the scales. The Bayes limit must be honest, as its model is the one that made the data: it checks the check. The phase-blind receiver need not be: it takes the strength of a path for
-# random about the twin's, while here it is exactly that.*
+# *Eval Random. Grey: simultaneous 95 % band of a calibrated method. A curve below it claims too much, one above it too
+# little; the scales differ. The Bayes limit must be calibrated, because its model generated the data; it checks the check. The phase-blind receiver need not be: it takes the strength of a path to be
+# random about the twin's, while here the two are equal.*
 #
-# LOCUS-DT's 50 % sets hold {glue:text}`covered_50:.1f` % of the truths, its 90 % sets {glue:text}`covered_90:.1f` %; at 50 % the band is {glue:text}`band_50:.1f` points wide to
-# either side. Of the {glue:text}`num_curves` curves {glue:text}`num_calibrated` stay in their bands everywhere.
+# LOCUS-DT's 50 % sets contain {glue:text}`covered_50:.1f` % of the truths and its 90 % sets {glue:text}`covered_90:.1f` %; at 50 % the band reaches {glue:text}`band_50:.1f` points to
+# either side. {glue:text}`inside_band`
 #
 # An average over all snapshots can hide what its parts do. Here is the same by the strength of the strongest path:
 
@@ -294,12 +307,12 @@ glue("half_most", max(shares.values()), display=False)
 glue("half_most_bin", max(shares, key=lambda name: shares[name]), display=False)
 
 # %% [markdown]
-# *Eval Random, LOCUS-DT; 95 % intervals over rooms.* Its 50 % sets hold between {glue:text}`half_least:.0f` % of the truths ({glue:text}`half_least_bin`) and {glue:text}`half_most:.0f` %
-# ({glue:text}`half_most_bin`): the average is closer to honest than the parts.
+# *Eval Random, LOCUS-DT; 95 % intervals over rooms.* Its 50 % sets contain between {glue:text}`half_least:.0f` % of the truths ({glue:text}`half_least_bin`) and {glue:text}`half_most:.0f` %
+# ({glue:text}`half_most_bin`): the average is better calibrated than its parts.
 #
 # ## What it is good for
 #
-# Whoever goes and looks for the transmitter wants to know how far off the best guess is, and how large an area is to be searched.
+# To go and find the transmitter, one wants to know how far off the best guess is, and how large an area to search.
 
 # %% mystnb={"image": {"alt": "Left: cumulative distribution of the position error of each method. Right: of the area of its 90 percent set"}} tags=["hide-input"]
 figure = result_figures.use_figure(rows["random"])
@@ -309,8 +322,8 @@ quantiles = {
     key: metrics.distribution(rows["random"][key], rows["random"].group, np.random.default_rng(0))
     for key in ("map_error", "mean_error", "area")
 }
-labels = ("error of the most probable [m]", "error of the mean [m]", "area of the 90 % set [m²]")
-quantiles_frame(dict(zip(labels, quantiles.values(), strict=True)))
+labels = {"map_error": "error of the most probable [m]", "area": "area of the 90 % set [m²]"}
+quantiles_frame({label: quantiles[key] for key, label in labels.items()})
 
 # %% tags=["remove-cell"]
 half = {key: data.value.sel({"quantile": 0.5, "method": "locus_dt"}) for key, data in quantiles.items()}
@@ -321,17 +334,16 @@ glue("exact_hits", 100 * float((rows["random"].map_error.sel({"method": "locus_d
 glue("limit_hits", 100 * float((rows["random"].map_error.sel({"method": "bayes"}) == 0).mean()), display=False)
 
 # %% [markdown]
-# *Grey lines: the half and nine tenths of the snapshots. Exact hits, at distance zero, are on the left edge of the logarithmic axis: where a curve begins is
-# their share. The smallest possible area is that of one candidate. The Bayes limit is the best map, by its loss, and not the best guess: when little is heard, the most probable of many places that are about
-# as probable is as far off as any.*
+# *Median, and value that 90 % of the snapshots stay below. In the figure, exact hits are on the left edge of the logarithmic axis, so a curve begins at
+# their share. The smallest possible area is that of one candidate. The Bayes limit has the best map, by its loss, but not the best guess: when little is heard, the most probable of many similar places is as far off as any.*
 #
-# LOCUS-DT's most probable candidate is the true one in {glue:text}`exact_hits:.0f` % of the snapshots, the Bayes limit's in {glue:text}`limit_hits:.0f` %. Half of LOCUS-DT's errors
-# are below {glue:text}`median_error:.1f` m ({glue:text}`median_mean_error:.1f` m if the map's mean is the guess), and half of its 90 % sets are smaller than {glue:text}`median_area:.0f` m².
+# LOCUS-DT's most probable candidate is the true one in {glue:text}`exact_hits:.0f` % of the snapshots, the Bayes limit's in {glue:text}`limit_hits:.0f` %. LOCUS-DT's median error
+# is {glue:text}`median_error:.1f` m ({glue:text}`median_mean_error:.1f` m if the map's mean is the guess), and its median 90 % set covers {glue:text}`median_area:.0f` m².
 #
 # ## Where it fails, and why
 #
-# By what reaches the receiver: line of sight; else a single bounce; else more than one; or, *near outage*, no path as strong as the
-# estimator's threshold. And by the strength of the strongest path.
+# We sort the snapshots by what reaches the receiver: line of sight, otherwise a single bounce, otherwise more than one; or, *near outage*, no path as strong as the
+# estimator's threshold. Then by the strength of the strongest path.
 
 # %% mystnb={"image": {"alt": "Adjusted loss of every method and ideal receiver with intervals, by kind of channel and by SNR of the strongest path"}} tags=["hide-input"]
 count = int(rows["random"].attrs["num_candidates"])
@@ -353,15 +365,15 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
         glue(f"{short}_{name}", float(strata.loss.sel({"bin": kind, "method": method})), display=False)
 
 # %% [markdown]
-# *Figure: zero is a uniform guess; lower is better. Table: LOCUS-DT alone, how often its 90 % sets hold the truth, how far off its best guess is and how much there is to search. The distance between a method and the limit's star is what could still be learned from that kind of snapshot; a bin in which the limit
-# itself is close to zero has nothing to be learned from. Intervals of bins that few rooms fill are wide, and missing where it is one room.*
+# *LOCUS-DT alone: how often its 90 % sets contain the truth, how far off its best guess is, and how large an area its 90 % set covers. In the figure, zero is a uniform guess and lower is better. The distance from a method to the star of the limit is what could still be learned from that kind of snapshot. Bins with few rooms
+# have wide intervals, and a bin with one room has none.*
 #
-# {glue:text}`outage_share:.0f` % of the snapshots are near outage; of that tenth of all snapshots in which LOCUS-DT finds the truth least probable, {glue:text}`outage_share_worst:.0f` % are. Near
-# outage its loss is {glue:text}`outage_loss:.2f` nats and the Bayes limit's {glue:text}`outage_limit:.2f`. Silence, too, can rule out places. With line of sight they are {glue:text}`sight_loss:.2f` and {glue:text}`sight_limit:.2f`.
+# {glue:text}`outage_share:.0f` % of all snapshots are near outage, and {glue:text}`outage_share_worst:.0f` % of the tenth in which LOCUS-DT does worst. Near
+# outage its loss is {glue:text}`outage_loss:.2f` nats and the Bayes limit's {glue:text}`outage_limit:.2f`: silence, too, rules out places. With line of sight they are {glue:text}`sight_loss:.2f` and {glue:text}`sight_limit:.2f`.
 #
-# One such case, chosen by a rule: the lowest probability of the truth among the first 200 snapshots of Eval Random, or all if there are fewer.
+# One failure, chosen by a rule: the lowest probability of the truth among the first 200 snapshots of Eval Random, or all if there are fewer.
 
-# %% mystnb={"image": {"alt": "Left: posterior map of the worst snapshot. Right: angle and SNR of the observed paths, of the true candidate's and of the most probable candidate's"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Top: posterior map of the worst snapshot. Bottom: angle and SNR of the observed paths, of the true candidate's and of the most probable candidate's"}} tags=["hide-input"]
 row, group, snapshot = posterior_maps.worst(rows["random"], "locus_dt", 200)
 task = tasks[group] if group < len(tasks) else posterior_maps.make_task(opened, group, map_points, twin)
 on_list = load_scorer(run).log_posterior(task.case.paths, task.case.observed.isel(snapshot=snapshot))
@@ -387,12 +399,12 @@ glue("failure_snr", float(stored.snr_db), display=False)
 glue("threshold_snr", float(threshold_db), display=False)
 
 # %% [markdown]
-# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, both counted from zero. Left: star, the truth; plus, the candidate that LOCUS-DT prefers. Right: what the estimator found, and what the twin predicts for both. Angles
-# beyond the dotted lines come from behind the array, which folds them to the front: 150 degrees are seen as 30.*
+# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, counted from zero. In the figure, top: the star is the truth, the plus LOCUS-DT's favourite. Bottom: what the estimator found, and what the twin predicts for both. Angles
+# beyond the dotted lines come from behind the array, which mirrors them to the front: 150 degrees look like 30.*
 #
-# LOCUS-DT gives the truth a log probability of {glue:text}`failure_log_posterior:.1f`, where a uniform guess gives {glue:text}`failure_uniform_guess:.1f` and the Bayes limit
-# {glue:text}`failure_limit:.1f`; its favourite is {glue:text}`failure_map_error:.0f` m off. The strongest path that reaches the receiver has {glue:text}`failure_snr:.1f` dB, the estimator's threshold is {glue:text}`threshold_snr:.1f` dB. What
-# that tells, by rule from the table above:
+# LOCUS-DT gives the truth a log probability of {glue:text}`failure_log_posterior:.1f`; a uniform guess gives {glue:text}`failure_uniform_guess:.1f` and the Bayes limit
+# {glue:text}`failure_limit:.1f`. Its favourite is {glue:text}`failure_map_error:.0f` m off. The strongest path at the receiver has {glue:text}`failure_snr:.1f` dB; the estimator's threshold is {glue:text}`threshold_snr:.1f` dB. The diagnosis,
+# by rule from the table above:
 
 # %% tags=["hide-input"]
 Markdown(posterior_maps.diagnosis(task, snapshot, most_probable, threshold_db))
@@ -400,13 +412,12 @@ Markdown(posterior_maps.diagnosis(task, snapshot, most_probable, threshold_db))
 # %% [markdown]
 # ## The limit, and what it means
 #
-# A limit is worth as much as its arithmetic. The unknown starting time is integrated locally around every peak of the likelihood, however narrow, and the tests compare the result
+# A limit is only as good as its arithmetic. The unknown starting time is integrated locally around every peak of the likelihood, however narrow, and tests compare the result
 # with brute force up to +40 dB.
-
-# %% [markdown]
-# **What are the phases worth?** The phase-blind receiver of the table does not say. It ignores more than phases: it takes the gain of a path for a Gaussian random number, of which it knows the mean power
-# and not the amplitude. The receiver in between, the *phase-free limit*, knows angle, delay and amplitude of every path, and takes the phases for independent and uniform. No method that ignores the phases
-# that a twin predicts does better on average, as long as those phases are as good as random. Its integral over all phases has no closed form, so it is sampled,
+#
+# **What are the phases worth?** The phase-blind receiver of the table does not tell, because it ignores more than phases: it knows the mean power of a path but not its amplitude.
+# The receiver in between, the *phase-free limit*, knows angle, delay and amplitude of every path and takes the phases to be independent and uniform. No method that ignores the
+# twin's phases does better on average, as long as those phases are as good as random. Its integral over all phases has no closed form, so it is sampled,
 # for {glue:text}`free_snapshots` snapshots in the first {glue:text}`free_layouts` rooms of Eval Random.
 
 # %% tags=["hide-input"]
@@ -428,16 +439,15 @@ for key, first, second in (
     glue(f"{key}_interval", number_with_interval(ends, ".2f"), display=False)
 
 # %% [markdown]
-# *L with 95 % intervals over rooms, and differences on the same snapshots. The sampling adds a standard error of {glue:text}`free_error:.4f` nats to the phase-free limit.*
+# *L with 95 % intervals over rooms, and differences on the same snapshots. Sampling adds a standard error of {glue:text}`free_error:.4f` nats to the phase-free limit.*
 #
-# To know the phases on top of everything else is worth {glue:text}`phases_worth_interval` nats. To know amplitudes and not only mean powers is worth {glue:text}`amplitudes_worth_interval`.
-# LOCUS-DT, which sees a few estimated paths and not the samples, lies {glue:text}`to_free_interval` nats above the phase-free limit.
-
-# %% [markdown]
-# The limit takes two things for granted: the twin is exact, and the true transmitter is *one of the candidates*. So it answers "which of these
-# {glue:text}`candidates_random` places is it?", a question of identification, and for that it may use the phases between paths, which turn once in a wavelength of {glue:text}`wavelength:.0f` mm. Nobody has a list that
-# contains the transmitter's place to the millimetre. So we move the transmitter a little off its candidate and leave all else as it was: list, twin, noise. (Image
-# twin on both sides, the first {glue:text}`moved_layouts` rooms of Eval Random, and to be quick lists of {glue:text}`moved_candidates`, so that losses do not compare with the table's.)
+# Knowing the phases on top of everything else is worth {glue:text}`phases_worth_interval` nats; knowing amplitudes instead of mean powers, {glue:text}`amplitudes_worth_interval`.
+# LOCUS-DT, which sees a few estimated paths instead of the samples, lies {glue:text}`to_free_interval` nats above the phase-free limit.
+#
+# **What if the transmitter is not on the list?** The limit assumes that the twin is exact and that the transmitter is *one of the candidates*. So it answers "which of these
+# {glue:text}`candidates_random` places is it?", and may use the phases between paths, which turn once per wavelength of {glue:text}`wavelength:.0f` mm. Nobody has a list that
+# contains the transmitter's position to the millimetre. So we move the transmitter a little off its candidate and leave list, twin and noise as they were. (Image
+# twin on both sides, the first {glue:text}`moved_layouts` rooms of Eval Random, and for speed lists of {glue:text}`moved_candidates`, so these losses cannot be compared with the table's.)
 
 # %% mystnb={"image": {"alt": "Adjusted loss of LOCUS-DT, phase-blind receiver and Bayes limit against the distance of the transmitter from its candidate, with intervals"}} tags=["hide-input"]
 moved_rows = MovedTransmitters(opened).open()
@@ -445,7 +455,7 @@ off_candidate = moved.summary(moved_rows)
 figure = result_figures.moved_figure(off_candidate)
 
 # %% tags=["hide-input"]
-moved_frame(off_candidate)
+moved_frame(off_candidate).droplevel(0, axis=1).T.rename_axis("distance")
 
 # %% tags=["remove-cell"]
 glue("moved_layouts", len(np.unique(moved_rows.group)), display=False)
@@ -462,14 +472,13 @@ for name in off_candidate.method.values:
         glue(f"moved_{name}_{round(1000 * distance)}", loss, display=False)
 
 # %% [markdown]
-# *Figure: linear up to 5 nats, logarithmic beyond. Above zero a method is worse than a uniform guess: it is sure of a wrong place. Bars and brackets: 95 % intervals over rooms.*
+# *Adjusted loss [nat] by distance of the transmitter from its candidate; bars and brackets are 95 % intervals over rooms. The figure is linear up to 5 nats and logarithmic beyond. Above zero, a method is worse than a uniform guess: it is sure of a wrong place.*
 #
-# On the same snapshots, a transmitter 5 mm off changes the loss of the Bayes limit by {glue:text}`cost_bayes_5` nats, 20 mm by {glue:text}`cost_bayes_20`. At 20 mm the phase-blind receiver's changes
-# by {glue:text}`cost_phase_blind_20` and LOCUS-DT's by {glue:text}`cost_locus_dt_20`; at 400 mm by {glue:text}`cost_phase_blind_400` and {glue:text}`cost_locus_dt_400`.
+# A transmitter that is 5 mm off changes the loss of the Bayes limit by {glue:text}`cost_bayes_5` nats, 20 mm by {glue:text}`cost_bayes_20`. At 20 mm the phase-blind receiver's loss changes
+# by {glue:text}`cost_phase_blind_20` and LOCUS-DT's by {glue:text}`cost_locus_dt_20`; at 400 mm, by {glue:text}`cost_phase_blind_400` and {glue:text}`cost_locus_dt_400`.
 #
-# What a receiver with exact phases loses within millimetres was never there for anybody whose list is coarser. So of the {glue:text}`to_limit:.2f` nats between LOCUS-DT and the Bayes limit in the table, those that
-# phases are worth ({glue:text}`phases_worth:.2f` nats on the snapshots above, and {glue:text}`between_receivers:.2f` together with the exact amplitudes) are out of reach for whoever does not know room and transmitter to a
-# small part of a wavelength. Why LOCUS-DT lies {glue:text}`to_blind:.2f` nats above the phase-blind receiver is not measured here.
+# What exact phases give is lost within millimetres, so it is out of reach for anyone who does not know room and transmitter to a small fraction of a wavelength. Of the {glue:text}`to_limit:.2f` nats between LOCUS-DT and the Bayes limit,
+# that concerns the {glue:text}`phases_worth:.2f` nats that phases are worth above, or {glue:text}`between_receivers:.2f` together with the exact amplitudes. [Chapter 6](06_path_set.ipynb) asks where the other {glue:text}`to_blind:.2f` nats, from LOCUS-DT to the phase-blind receiver, come from.
 
 # %% tags=["interactive"]
 # Another room, another transmitter, another method.

@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # Path sets
+# # 6. Path sets
 #
 # *Beyond the paper: a likelihood that is derived, not trained.*
 #
-# LOCUS-DT's network learned to compare two lists of six paths, for one radio, one transmit power and plans that are right. Another array needs another training. But a list of paths that were traced and a
-# list of paths that were observed can be compared with what theory knows about estimates: how often a path of a given strength is found, how far its estimated angle and delay lie from the true ones, how many
-# false paths noise adds. This chapter does that, shows what it gains, and where.
+# LOCUS-DT's network learned to compare two lists of six paths, for one radio, one transmit power and exact floor plans. Another array needs another training. But theory already says how observed paths
+# follow from true ones: how often a path of a given strength is found, how accurate its estimated angle and delay are, and how many
+# false paths noise adds. This chapter turns that into a likelihood, and shows what it gains and where.
 
 # %% tags=["parameters"]
 run = "quick"
@@ -28,18 +28,32 @@ room = 0  # of Eval Random
 snr = -15.0  # the snapshot whose strongest path is nearest to this SNR per sample [dB]
 
 # %%
+import numpy as np
+
+import locus
+
+rng = np.random.default_rng(0)
+layout = locus.Layout.random(rng)  # a room with obstacles
+pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
+paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
+scorer = locus.PathSet()  # no weights, any radio
+iq = locus.observe(paths.isel(candidate=7), rng)
+posterior = scorer.posterior(paths, locus.estimate(iq, scorer.estimator))
+gain = float(posterior[7]) * posterior.size
+print(f"The truth is {gain:.1f} times as probable as under a uniform guess")
+
+# %% tags=["hide-input"]
 import dataclasses
 import json
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from myst_nb import glue
 
-import locus
+from locus.book.figures import style
 from locus.book.figures.nats_figures import nats_figure
 from locus.book.figures.path_set_figures import pairs_figure
 from locus.book.figures.radio_figures import radio_figure, radio_frame
+from locus.book.tables import percent
 from locus.experiment import any_radio, nats, scorers
 from locus.experiment.any_radio import AnyRadio
 from locus.experiment.case import Case
@@ -55,7 +69,7 @@ from locus.score.weight_files import read_tensors
 opened = locus.open_run(run)
 config = opened.config
 path_set = scorers.load(opened, "path_set")
-plt.rcParams["figure.dpi"] = 150
+style.use()
 
 # %% tags=["remove-cell"]
 case = Case(config, "eval_random", room)
@@ -78,30 +92,31 @@ glue("rival_distance", float(distance), display=False)
 # %% [markdown]
 # ## What the network does not see
 #
-# The features of the paper's network are angles and strengths. The delays are left out, because the receiver does not know when the transmitter sent: all delays of a snapshot share one unknown offset. Their
-# differences do not. And the estimator reports a path only if noise alone would rarely look like it; weaker ones are dropped, and what they would tell with them.
+# The paper's network sees angles and strengths. It ignores delays, because the receiver does not know when the transmitter sent: all delays of a snapshot share one unknown offset. But their
+# differences are known. And the estimator reports a path only if noise alone would rarely look like it, so the information in weaker paths is lost.
 #
-# Below, one snapshot of Eval Random whose strongest path has {glue:text}`snr:.0f` dB per sample, as a set of points: angle and delay. On the left the paths that the twin traces for the true candidate, on the
-# right those of the one that LOCUS-DT likes best among all others, {glue:text}`rival_distance:.0f` m away. The unknown offset slides all circles up or down together; each panel has the one that fits best.
+# Below is one snapshot of Eval Random whose strongest path has {glue:text}`snr:.0f` dB per sample, as points in the plane of angle and delay. On the left are the paths that the twin traces for the true candidate, on the
+# right those of LOCUS-DT's favourite among the others, {glue:text}`rival_distance:.0f` m away. The unknown offset moves all circles up or down together; each panel uses the one that fits best.
 
 # %% mystnb={"image": {"alt": "Traced and observed paths of one snapshot in the plane of angle and delay, for the true candidate and a wrong one"}} tags=["hide-input"]
 titles = {"true candidate": truth, "LOCUS-DT's favourite among the others": rival}
 figure = pairs_figure(case.paths, observed, titles, config.radio)
 
 # %% [markdown]
-# *Crosses: traced paths. Circles: observed ones, estimated with a low threshold, so that some are false. Larger: stronger. For LOCUS-DT the truth is {glue:text}`odds_network:.2g` times as probable as the other, for
-# the path set {glue:text}`odds_ours:.2g` times.*
+# *Crosses: traced paths. Circles: observed paths, estimated with a low threshold, so that some are false. Larger is stronger.*
+#
+# LOCUS-DT makes the truth {glue:text}`odds_network:.2g` times as probable as the other candidate; the path set makes it {glue:text}`odds_ours:.2g` times as probable.
 #
 # ## How sets of paths are compared
 #
 # With $E$ and $x$ the energies of a traced and an observed path after integration over all $N$ subcarriers and $M$ antennas, in units of the noise:
 #
-# - **Found or not.** The estimator takes the highest peak over angle and delay, so $x$ is noncentral chi-square with four degrees of freedom about $E$. A path is reported if $x$ exceeds the threshold, or, if
-#   all six places are taken, the weakest of those reported.
-# - **Where.** The sine of its angle and its delay have the variances of the Cramér-Rao bound. What estimator and twin add is fitted. A share of the estimates is disturbed by other paths, and errs more.
-# - **False paths** come at the rate that the threshold implies, and paths that the twin does not know at a small rate of their own.
-# - **The offset** is integrated, not guessed, and any path may be missed.
-# - **A wrong twin.** The likelihood is averaged over twins from exact to the tolerance: by default plan and position off by up to a metre, the compass by up to five degrees. Position and compass err once for all
+# - **Found or not.** The estimator takes the highest peak over angle and delay, so $x$ is noncentral chi-square with four degrees of freedom about $E$. A path is reported if $x$ exceeds the threshold or, if
+#   six paths are reported already, the weakest of them.
+# - **Where.** The sine of its angle and its delay have the variances of the Cramér-Rao bound, plus what estimator and twin add, which is fitted. A share of the estimates is disturbed by other paths and has larger errors.
+# - **False paths** occur at the rate that the threshold implies, and paths unknown to the twin at a small rate of their own.
+# - **The offset** is integrated out, not guessed, and any path may be missed.
+# - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, plan and position off by up to a metre and the compass by up to five degrees. Errors of position and compass are common to all
 #   paths of a snapshot, through the exact derivatives of lengths and angles.
 #
 # The module `locus.score.path_set` has the formulas. The likelihood multiplies, over the observed paths $q$, what clutter and all traced paths $j$ may contribute:
@@ -110,11 +125,11 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 # p(\mathcal{Z} \mid x) \;\propto\; \int \mathrm{d}t\, \prod_j m_j\, \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}(t)}{m_j} \Big],
 # $$
 #
-# where $\psi_{jq}$ is the density of observing $q$ from $j$ at the offset $t$, $m_j$ the probability to miss $j$, and $c_q$ the density of clutter. For each $j$, $\psi$ and $m$ sum to one over all that can be observed.
+# where $\psi_{jq}$ is the density of observing $q$ from $j$ at offset $t$, $m_j$ the probability of missing $j$, and $c_q$ the density of clutter. For each $j$, $\psi$ and $m$ sum to one over all possible observations.
 #
 # ### What is fitted
 #
-# Theory leaves a few numbers open. They do not depend on the radio, and were fitted by gradient to the paper's own loss on {glue:text}`fit_rooms` training rooms, half of them with wrong twins:
+# Theory leaves a few constants open. They do not depend on the radio, and were fitted by gradient descent to the paper's own loss on {glue:text}`fit_rooms` training rooms, half of them with wrong twins:
 
 # %% tags=["hide-input"]
 header = read_tensors(PathSetFit(opened).path)[1]
@@ -148,15 +163,15 @@ glue("milliseconds", measured["path_set"]["milliseconds"]["path_set"]["alone"], 
 glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["alone"], display=False)
 
 # %% [markdown]
-# On {glue:text}`validation_rooms` held-out rooms the fit moves the loss from {glue:text}`unfitted_exact:.2f` to {glue:text}`fitted_exact:.2f` nats with exact twins and from {glue:text}`unfitted_wrong:.2f` to
-# {glue:text}`fitted_wrong:.2f` with wrong ones: the guesses were nearly as good. The threshold matters more: with the paper's false-alarm rate of {glue:text}`usual_false_alarm:g` instead of
-# {glue:text}`false_alarm:g` it is {glue:text}`hard_exact:.2f` and {glue:text}`hard_wrong:.2f`.
+# *The constants as guessed beforehand and as fitted.* On {glue:text}`validation_rooms` held-out rooms the fit moves the loss from {glue:text}`unfitted_exact:.2f` to {glue:text}`fitted_exact:.2f` nats with exact twins and from {glue:text}`unfitted_wrong:.2f` to
+# {glue:text}`fitted_wrong:.2f` with wrong ones, so the guesses were nearly as good. The threshold matters more: with the paper's false-alarm rate of {glue:text}`usual_false_alarm:g` instead of
+# {glue:text}`false_alarm:g` the losses are {glue:text}`hard_exact:.2f` and {glue:text}`hard_wrong:.2f`.
 #
-# Two extensions were tried and left out. *Soft detection* looks at the energy that is left over where a candidate's missing paths should be; with half its weight the loss goes from {glue:text}`soft_exact_before:.2f` to
-# {glue:text}`soft_exact_after:.2f` with exact twins, and from {glue:text}`soft_wrong_before:.2f` to {glue:text}`soft_wrong_after:.2f` with wrong ones. A *small network on top*, pairs of paths in and a correction out, changes it from
+# Two extensions were tried and dropped. *Soft detection* looks at the residual energy where a candidate's missing paths should be; at half weight the loss goes from {glue:text}`soft_exact_before:.2f` to
+# {glue:text}`soft_exact_after:.2f` with exact twins, and from {glue:text}`soft_wrong_before:.2f` to {glue:text}`soft_wrong_after:.2f` with wrong ones. A *small network on top*, which corrects the score of each pair of paths, changes it from
 # {glue:text}`residual_exact_before:.2f` to {glue:text}`residual_exact_after:.2f` and from {glue:text}`residual_wrong_before:.2f` to {glue:text}`residual_wrong_after:.2f`.
 #
-# A thousand candidates and one snapshot take {glue:text}`milliseconds:.0f` ms on one core, where LOCUS-DT takes {glue:text}`milliseconds_network:.1f`.
+# A thousand candidates and one snapshot take {glue:text}`milliseconds:.0f` ms on one core; LOCUS-DT takes {glue:text}`milliseconds_network:.1f`.
 #
 # ## Results
 
@@ -187,14 +202,14 @@ for name in ("grid", "random", "grid_offlist"):
         glue(f"r_{short}_{name}", 100 * float(table.ratio.sel({"evaluation": name, "method": method})), display=False)
 
 # %% [markdown]
-# *R with 95 % intervals: the share of the distance from a uniform guess to certainty, in nats. Off the list the ideal receivers, for which every transmitter stands on a candidate, are lost.*
+# *R with 95 % intervals: how far from a uniform guess (0 %) to certainty (100 %). Ideal receivers assume that every transmitter stands on a candidate, so off the list they have no finite value.*
 #
 # On Eval Random the path set reaches {glue:text}`r_ours_random:.1f` %, LOCUS-DT {glue:text}`r_network_random:.1f` %, and a receiver that knows everything but the phases of the paths
-# {glue:text}`r_blind_random:.1f` %. Two rows are what a practitioner might use instead, with the same twin: the **nearest fingerprint**, by the distance between path lists, with one fitted temperature
-# ({glue:text}`r_fingerprint_random:.1f` %), and a likelihood of **angles and strengths** without delays ({glue:text}`r_angles_random:.1f` %). With transmitters that stand on no candidate, the path set has
+# {glue:text}`r_blind_random:.1f` %. Two rows show what a practitioner might use instead, with the same twin: the **nearest fingerprint**, by the distance between path lists, with one fitted temperature
+# ({glue:text}`r_fingerprint_random:.1f` %), and a likelihood of **angles and strengths** without delays ({glue:text}`r_angles_random:.1f` %). If transmitters do not stand on candidates, the path set reaches
 # {glue:text}`r_ours_grid_offlist:.1f` % and LOCUS-DT {glue:text}`r_network_grid_offlist:.1f` %.
 #
-# ### Where the nats are
+# ### Where the nats come from
 
 # %% mystnb={"image": {"alt": "Loss of eight receivers from LOCUS-DT to the Bayes limit, each with what the step to it is worth"}} tags=["hide-input"]
 steps = nats.summary(Nats(opened).open())
@@ -205,12 +220,12 @@ for name in ("set", "delays", "soft", "ideal", "phase_blind"):
     glue(f"step_{name}", float(steps.step.sel({"method": name})), display=False)
 
 # %% [markdown]
-# *From top to bottom each receiver knows more than the one above. Right: what the step changes in the loss, paired over snapshots, with its 95 % interval.*
+# *Each receiver knows more than the one above it. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots.*
 #
-# The same inputs, compared as a set instead of two lists of features, change the loss by {glue:text}`step_set:+.2f` nats; delays by {glue:text}`step_delays:+.2f`; the lower threshold by
-# {glue:text}`step_soft:+.2f`. Ideal estimates would change it by another {glue:text}`step_ideal:+.2f`.
+# Comparing the same inputs as sets instead of lists changes the loss by {glue:text}`step_set:+.2f` nats, using delays by {glue:text}`step_delays:+.2f`, and lowering the threshold by
+# {glue:text}`step_soft:+.2f`. Perfect estimates would change it by another {glue:text}`step_ideal:+.2f`.
 #
-# ### Is it honest?
+# ### Calibration: is it honest?
 
 # %% tags=["hide-input"]
 rows = Rows(opened, "eval_random", ("path_set",)).open("random")
@@ -219,9 +234,7 @@ pd.DataFrame(
     {
         "snapshots": bands.num_snapshots.values,
         "truths in 90 % sets [%]": [
-            f"{100 * one.covered:.1f} [{100 * one.covered_low:.1f}, {100 * one.covered_high:.1f}]"
-            if one.num_snapshots > 0
-            else "-"
+            percent(one, "covered") if one.num_snapshots > 0 else "-"
             for one in (bands.isel(band=i) for i in range(bands.sizes["band"]))
         ],
     },
@@ -229,12 +242,12 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# *Eval Random, by the SNR per sample of the strongest path. {doc}`07_wrong_twin` has the same for wrong twins.*
+# *Eval Random, by the SNR per sample of the strongest path.* [Chapter 7](07_wrong_twin.ipynb) has the same for wrong twins.
 #
 # ## Any radio
 #
-# Nothing in the likelihood is bound to eight antennas or 200 MHz, as long as a path crosses the array within a fraction of a sample. So it needs no training for another radio. One factor at a time differs
-# from the paper's; {glue:text}`radio_rooms` rooms each, traced by the image twin:
+# The likelihood is not tied to eight antennas or 200 MHz, as long as a wave crosses the array within a fraction of a sample. So it needs no training for another radio. Here one factor at a time differs
+# from the paper's, in {glue:text}`radio_rooms` rooms each, traced by the image twin:
 
 # %% mystnb={"image": {"alt": "Loss of the path set, the phase-blind receiver and LOCUS-DT for other antennas, bandwidths, carriers, powers and rooms"}} tags=["hide-input"]
 radio_rows = AnyRadio(opened).open()
@@ -252,9 +265,9 @@ glue("widest_gap", float(gap.max()), display=False)
 glue("worst_rise", float(rising.difference.max()), display=False)
 
 # %% [markdown]
-# *Grey: the paper's own. LOCUS-DT is shown where its weights can be used.*
+# *Loss of each radio; grey marks the paper's. LOCUS-DT is shown where its weights can be used.*
 #
-# The path set stays within {glue:text}`widest_gap:.2f` nats of the phase-blind receiver of each radio. From one transmit power to the next higher one its loss changes by {glue:text}`worst_rise:+.2f` nats at most, so more power
+# The path set stays within {glue:text}`widest_gap:.2f` nats of the phase-blind receiver of each radio. From one transmit power to the next, the least favourable change of its loss is {glue:text}`worst_rise:+.2f` nats, so more power
 # does no harm.
 #
 # ## Use it
@@ -267,7 +280,7 @@ glue("worst_rise", float(rising.difference.max()), display=False)
 # posterior = scorer.posterior(paths, observed)
 # ```
 #
-# `locus locate` uses it by default. Who knows the plan to ten centimetres and the compass to a degree says so: `--tolerance plan=0.1,heading=1deg`, or `locus.Tolerance(plan=0.1, heading=0.017)`.
+# `locus locate` uses it by default. If you know the plan to ten centimetres and the compass to a degree, set the tolerance accordingly: `--tolerance plan=0.1,heading=1deg`, or `locus.Tolerance(plan=0.1, heading=0.017)`.
 
 # %% tags=["interactive"]
 # Another room and snapshot: the truth beside the most probable candidate.

@@ -15,12 +15,12 @@
 # ---
 
 # %% [markdown]
-# # A wrong twin
+# # 7. A wrong twin
 #
-# *What the paper's conclusion leaves for later: greater mismatch of the digital twin.*
+# *The paper's conclusion leaves this for later: greater mismatch of the digital twin.*
 #
-# So far the twin was right: its room was the room, and the receiver stood where it said. A plan is never that good. Walls are off by a hand's breadth, a cupboard is
-# not on it, a compass errs by some degrees. How wrong may a twin be before one is better off without it? Which errors hurt? And who is led astray less easily: a network that was
+# So far the twin was exact: its room was the room, and the receiver stood where it said. A real plan is never that good. Walls are off by a hand's breadth, a cupboard is
+# missing, the compass is off by a few degrees. How wrong may a twin be before one is better off without it? Which errors hurt? And what is more robust: a network
 # **trained with wrong twins**, or a likelihood that **knows how wrong a twin may be**?
 
 # %% tags=["parameters"]
@@ -29,12 +29,26 @@ map_points = 61  # points per axis of the maps
 map_error = 1.0  # how far the twin of the maps is off [m]
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
-from myst_nb import glue
 
 import locus
-from locus.book.figures import error_figures
+
+rng = np.random.default_rng(0)
+layout = locus.Layout.random(rng)  # a room with obstacles
+pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
+paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
+iq = locus.observe(paths.isel(candidate=7), rng)
+turned = locus.Pose(pose.x, pose.y, pose.heading + np.radians(3))  # what a wrong compass says
+believed = locus.make_twin("image").trace(layout, turned, np.stack([paths.x, paths.y], axis=1))
+scorer = locus.PathSet(tolerance=locus.Tolerance(heading=np.radians(5)))
+posterior = scorer.posterior(believed, locus.estimate(iq, scorer.estimator))
+gain = float(posterior[7]) * posterior.size
+print(f"The truth is {gain:.1f} times as probable as under a uniform guess")
+
+# %% tags=["hide-input"]
+from myst_nb import glue
+
+from locus.book.figures import error_figures, style
 from locus.experiment import reachable, wrong_twin
 from locus.experiment.conditions import conditions
 from locus.experiment.floors import Floors
@@ -49,7 +63,7 @@ rows = wrong_twin.floored(raw_rows)
 found, raw, noticed = wrong_twin.summary(rows), wrong_twin.summary(raw_rows), wrong_twin.noticed(rows)
 reached = reachable.summary(Reachable(opened).open(), rows)
 floors = Floors(opened).open()
-plt.rcParams["figure.dpi"] = 150
+style.use()
 
 
 # %% tags=["remove-cell"]
@@ -93,39 +107,39 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 # %% [markdown]
 # ## Eleven ways to be wrong
 #
-# The receiver hears the true room, in the same noise whatever the twin. The candidates are traced in what the twin believes:
+# The receiver hears the true room, with the same noise whatever the twin. The candidates are traced in the room that the twin believes in:
 #
-# - **a wrong plan**: each obstacle moved in a direction of its own; each outer wall moved in or out; obstacles missing; all of it taken for another
-#   material than the {glue:text}`material` that it is; the whole plan too large or too small, about its centre;
+# - **a wrong plan**: each obstacle moved in a random direction; each outer wall moved in or out; obstacles missing; a material other than
+#   {glue:text}`material` assumed for everything; the whole plan scaled about its centre;
 # - **a wrong pose**: the receiver elsewhere, or turned;
-# - **a coarse list**: the twin is right, but the transmitter stands off its candidate, and the one nearest to it counts as the truth;
-# - **all at once**: obstacles, walls and receiver off by so much, and the heading by five degrees a metre;
-# - **physics left out**: the world reflects more often than the twin traces ("2 of 3": the twin traces two of three reflections), diffracts waves at corners, or lets them through walls.
+# - **a coarse list**: the twin is exact, but the transmitter stands off its candidate, and the nearest one counts as the truth;
+# - **all at once**: obstacles, walls and receiver off by the given distance, and the heading by five degrees per metre;
+# - **physics left out**: the world has more reflections than the twin traces ("2 of 3": the twin traces two of three), diffraction at corners, or transmission through walls.
 #
-# A candidate that the twin believes inside a wall has no path: with walls off by three metres that happens to {glue:text}`lost_walls:.1f` % of the truths. Rooms are the first {glue:text}`num_layouts` of Eval Random, with {glue:text}`num_snapshots` snapshots in all and
-# {glue:text}`num_candidates` candidates each. Both sides are traced by the exact image twin, so that nothing else is wrong; only a world with diffraction or refraction is traced by Sionna.
+# A candidate that the twin places inside a wall has no path; with walls off by three metres, {glue:text}`lost_walls:.1f` % of the truths do. We use the first {glue:text}`num_layouts` rooms of Eval Random, with {glue:text}`num_snapshots` snapshots in all and
+# {glue:text}`num_candidates` candidates each. The exact image twin traces both sides, so that nothing else is wrong; only worlds with diffraction or transmission are traced by Sionna.
 #
 # Four methods are compared:
 #
-# - **LOCUS-DT**, the network of the chapters before: in its training the twin was always right.
-# - **LOCUS-DT, trained with errors**: the same network, rooms and snapshots, but the twin was wrong in every room: obstacles by up to {glue:text}`trained_obstacles:g` m, walls by up to {glue:text}`trained_walls:g` m,
-#   the position by up to {glue:text}`trained_position:g` m, the heading by up to {glue:text}`trained_heading:.0f` degrees. Nobody tells it by how much.
-# - **The path set**, the likelihood of the chapter before, with its default tolerance: anything from an exact twin to one that is off by about 1 m and 5 degrees. Nobody tells it by how much, either.
-# - **GMM-Cart**, the strongest baseline: it knows no twin, so no plan can mislead it, but it is told the pose, and was trained with right ones.
+# - **LOCUS-DT**, the network of the previous chapters, trained with exact twins.
+# - **LOCUS-DT, trained with errors**: the same network, rooms and snapshots, but with wrong twins. Each room draws its own errors uniformly from zero up to {glue:text}`trained_obstacles:g` m for obstacles, {glue:text}`trained_walls:g` m for walls,
+#   {glue:text}`trained_position:g` m for the position and {glue:text}`trained_heading:.0f` degrees for the heading. The network is not told how large they are.
+# - **The path set**, the likelihood of chapter 6 with its default tolerance: anything from an exact twin to one that is off by about 1 m and 5 degrees. It is not told how large the errors are, either.
+# - **GMM-Cart**, the strongest baseline: it uses no twin, so no plan can mislead it, but it is given the pose, and was trained with exact poses.
 #
 # ### A floor
 #
-# The loss of a wrong map has no bound: a few snapshots in which the truth gets a millionth of the probability that it deserves can decide a mean. Nobody would use a map so. Whoever knows
-# that the twin may be wrong mixes the posterior $p$ with a uniform guess over all $N$ listed candidates,
+# The loss of a wrong map is unbounded: a few snapshots in which the truth gets a millionth of the probability that it deserves can dominate a mean. Since
+# the twin may be wrong, we mix the posterior $p$ with a uniform guess over all $N$ candidates,
 #
 # $$
 # (1 - \varepsilon)\, p + \varepsilon / N,
 # $$
 #
-# and then no truth costs more than $-\log\varepsilon$ over the guess. Each method gets one share $\varepsilon$, by the same rule: the one of least loss on the {glue:text}`floor_layouts` rooms that
-# validated its training, half of them with exact twins and half with errors as above. It is {glue:text}`floor_ours:.2g` % for LOCUS-DT, {glue:text}`floor_robust:.2g` % for the one trained with errors,
-# {glue:text}`floor_gmm:.2g` % for GMM-Cart, and {glue:text}`floor_path:.2g` % for the path set, which has a small floor of its own. With an exact twin the floor changes LOCUS-DT's loss from {glue:text}`raw_exact_ours:.2f` to {glue:text}`exact_ours:.2f` nats; with one obstacle missing
-# from {glue:text}`raw_missing_1_ours:.2f` to {glue:text}`missing_1_ours:.2f`. **All that follows is with floors**; the table has the bare values beside them.
+# so that no truth costs more than $-\log\varepsilon$ nats over a uniform guess. Each method has its own share $\varepsilon$, the one with the lowest loss on the {glue:text}`floor_layouts` validation rooms of
+# its training, half of them with exact twins and half with errors as above: {glue:text}`floor_ours:.2g` % for LOCUS-DT, {glue:text}`floor_robust:.2g` % for the one trained with errors,
+# {glue:text}`floor_gmm:.2g` % for GMM-Cart, and {glue:text}`floor_path:.2g` % for the path set, which has a small floor of its own. With an exact twin the floor changes LOCUS-DT's loss from {glue:text}`raw_exact_ours:.2f` to {glue:text}`exact_ours:.2f` nats; with one obstacle missing,
+# from {glue:text}`raw_missing_1_ours:.2f` to {glue:text}`missing_1_ours:.2f`. **Everything below is with floors**; Table 7.2 also has the losses without them.
 
 # %% mystnb={"image": {"alt": "Adjusted loss of four methods against eleven kinds of errors of the twin, one panel each"}} tags=["hide-input"]
 figure = error_figures.errors_figure(found, "loss")
@@ -139,14 +153,9 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
         ("scale", "2 %"), ("physics", "diffraction"), ("physics", "refraction"), ("depth", "2 of 3"), ("depth", "3 of 5"),
     ):  # fmt: skip
         glue(f"{kind}_{key(label)}_{short}", at(kind, label, name), display=False)
-for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("path", "path_set")):
-    better = error_figures.listed(wrong_twin.compared(rows, "gmm_cart", name), better=True)
-    glue(f"no_twin_{short}", better, display=False)
 training = wrong_twin.compared(rows, "robust", "locus_dt")
-glue("pays", error_figures.listed(training, better=True), display=False)
-glue("costs", error_figures.listed(training, better=False), display=False)
 behind = wrong_twin.behind(rows, "path_set", ("locus_dt", "robust"))
-glue("path_ahead", error_figures.listed(behind, better=True), display=False)
+no_twin = {name: wrong_twin.compared(rows, "gmm_cart", name) for name in ("locus_dt", "robust", "path_set")}
 glue("path_behind", error_figures.named(behind.isel(condition=np.flatnonzero(behind.worse))), display=False)
 glue("slack", wrong_twin.SLACK, display=False)
 foreseen = [one.small or one.errors == {"missing": 1} for one in conditions(config)]
@@ -157,68 +166,62 @@ for name, missed in (("above_3", promised.loss > -3.0), ("below_85", promised.co
     glue(f"promised_{name}", error_figures.named(promised.isel(condition=np.flatnonzero(missed))), display=False)
 
 # %% [markdown]
-# *Adjusted loss: lower is better, and zero is a uniform guess. Above zero it would be better to know nothing. Bars: 95 % intervals over rooms.*
+# *Adjusted loss: lower is better. Above zero it is worse than a uniform guess, so it would be better to know nothing. Bars: 95 % intervals over rooms.*
 #
-# Errors of a hand's breadth cost little, one at a time: with walls off by 0.3 m LOCUS-DT's loss is {glue:text}`walls_03_ours:.2f` nats instead of {glue:text}`exact_ours:.2f`, with the receiver off by as much
-# {glue:text}`position_03_ours:.2f`. They add up: all at once by 0.3 m, and 1.5 degrees, leave {glue:text}`all_03_ours:.2f`. A metre leaves {glue:text}`walls_1_ours:.2f` for walls,
-# {glue:text}`obstacles_1_ours:.2f` for obstacles, {glue:text}`position_1_ours:.2f` for the receiver, and {glue:text}`all_1_ours:.2f` for all at once.
+# **Small errors cost little, but add up.** With an exact twin LOCUS-DT's loss is {glue:text}`exact_ours:.2f` nats. With walls off by 0.3 m it is {glue:text}`walls_03_ours:.2f`, with the receiver off by as much
+# {glue:text}`position_03_ours:.2f`, and with everything off by 0.3 m and 1.5 degrees {glue:text}`all_03_ours:.2f`. At one metre it is {glue:text}`walls_1_ours:.2f` for walls,
+# {glue:text}`obstacles_1_ours:.2f` for obstacles, {glue:text}`position_1_ours:.2f` for the receiver, and {glue:text}`all_1_ours:.2f` for everything at once.
 #
-# Three errors deserve a look of their own:
+# Three errors deserve a closer look:
 #
-# - **The heading** turns every angle of every candidate at once. One degree leaves {glue:text}`heading_1_ours:.2f` nats, three degrees {glue:text}`heading_3_ours:.2f`, five {glue:text}`heading_5_ours:.2f`.
-# - **An obstacle that is not on the plan**: the twin expects paths straight through it, and no echo from it. One leaves {glue:text}`missing_1_ours:.2f`, two {glue:text}`missing_2_ours:.2f`.
-# - **The material** changes the strength of every echo. Glass leaves {glue:text}`material_glass_ours:.2f`, metal {glue:text}`material_metal_ours:.2f`.
+# - **The heading** turns every angle of every candidate at once. The loss is {glue:text}`heading_1_ours:.2f` nats at one degree, {glue:text}`heading_3_ours:.2f` at three and {glue:text}`heading_5_ours:.2f` at five.
+# - **A missing obstacle**: the twin expects paths straight through it, and no echo from it. With one missing the loss is {glue:text}`missing_1_ours:.2f`, with two {glue:text}`missing_2_ours:.2f`.
+# - **The material** changes the strength of every echo. If the twin assumes glass, the loss is {glue:text}`material_glass_ours:.2f`; metal, {glue:text}`material_metal_ours:.2f`.
 #
-# **Physics** that the twin leaves out: with diffraction in the world LOCUS-DT has {glue:text}`physics_diffraction_ours:.2f` nats, with five reflections instead of three
-# {glue:text}`depth_3_of_5_ours:.2f`. Refraction leaves {glue:text}`physics_refraction_ours:.2f`: {glue:text}`wall_thickness:g` cm of {glue:text}`material` take {glue:text}`wall_loss:.0f` dB. A twin that traces only two reflections
-# leaves candidates without any path, and LOCUS-DT at {glue:text}`depth_2_of_3_ours:.2f`. A plan scaled by 2 %, a metre at the outer walls, leaves {glue:text}`scale_2_ours:.2f`.
+# **Physics** that the twin leaves out: with diffraction in the world LOCUS-DT's loss is {glue:text}`physics_diffraction_ours:.2f` nats, and with five reflections instead of three
+# {glue:text}`depth_3_of_5_ours:.2f`. Transmission through walls leaves it at {glue:text}`physics_refraction_ours:.2f`, because {glue:text}`wall_thickness:g` cm of {glue:text}`material` attenuate by {glue:text}`wall_loss:.0f` dB. A twin that traces only two reflections
+# leaves some candidates without any path, and LOCUS-DT at {glue:text}`depth_2_of_3_ours:.2f`. A plan scaled by 2 %, one metre at the outer walls, gives {glue:text}`scale_2_ours:.2f`.
 #
-# ### When is no twin better?
-#
-# Where GMM-Cart, on the same snapshots, is ahead by a whole 95 % interval:
-#
-# - of LOCUS-DT: {glue:text}`no_twin_ours`.
-# - of LOCUS-DT, trained with errors: {glue:text}`no_twin_robust`.
-# - of the path set: {glue:text}`no_twin_path`.
-#
-# ## Trained with errors
-#
-# With an exact twin the network that met wrong ones in its training reaches {glue:text}`exact_robust:.2f` nats, the other {glue:text}`exact_ours:.2f`. With three degrees it has
-# {glue:text}`heading_3_robust:.2f` nats instead of {glue:text}`heading_3_ours:.2f`, with the receiver a metre off {glue:text}`position_1_robust:.2f` instead of {glue:text}`position_1_ours:.2f`, and with all
-# off by a metre {glue:text}`all_1_robust:.2f` instead of {glue:text}`all_1_ours:.2f`. Obstacles were never missing in its training; with one missing it has {glue:text}`missing_1_robust:.2f` instead of
-# {glue:text}`missing_1_ours:.2f`. On the same snapshots, by a whole 95 % interval,
-#
-# - it is better with: {glue:text}`pays`.
-# - it is worse with: {glue:text}`costs`.
-#
-# ## Knowing how wrong a twin may be
-#
-# The path set has {glue:text}`exact_path:.2f` nats with an exact twin, {glue:text}`heading_5_path:.2f` with five degrees, {glue:text}`missing_1_path:.2f` with an obstacle missing,
-# {glue:text}`all_1_path:.2f` with all off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Within its tolerance, and with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` at worst; above -3 nats: {glue:text}`promised_above_3`.
-# Beside the better of both networks in each row, on the same snapshots, by a whole 95 % interval,
-#
-# - it is better with: {glue:text}`path_ahead`.
-# - it is worse, by more than {glue:text}`slack:g` nats, with: {glue:text}`path_behind`.
+# ## Which method, when?
 
 # %% tags=["hide-input"]
-error_figures.behind_frame(behind)
+error_figures.verdicts_frame(
+    {
+        "no twin − LOCUS-DT": no_twin["locus_dt"],
+        "no twin − trained with errors": no_twin["robust"],
+        "no twin − path set": no_twin["path_set"],
+        "trained with errors − LOCUS-DT": training,
+        "path set − better network": behind,
+    }
+)
 
 # %% [markdown]
-# *Rows in which the path set is worse than the better network by a whole interval above {glue:text}`slack:g` nats.*
+# *Differences of losses on the same snapshots, first minus second, in nats. Blue: the first is better by a whole 95 % interval; orange: the second is. "No twin" is GMM-Cart; "better network" is whichever of the two LOCUS-DT networks has the lower loss in that row.*
+#
+# **No twin** is better than LOCUS-DT where the first column is blue.
+#
+# **Training with errors** costs a little while the twin is exact: the loss is {glue:text}`exact_robust:.2f` nats instead of {glue:text}`exact_ours:.2f`. It pays when the twin is wrong: with three degrees of heading error the loss is
+# {glue:text}`heading_3_robust:.2f` nats instead of {glue:text}`heading_3_ours:.2f`, with the receiver a metre off {glue:text}`position_1_robust:.2f` instead of {glue:text}`position_1_ours:.2f`, and with everything
+# off by a metre {glue:text}`all_1_robust:.2f` instead of {glue:text}`all_1_ours:.2f`. Obstacles were never missing in its training; with one missing the loss is {glue:text}`missing_1_robust:.2f` instead of
+# {glue:text}`missing_1_ours:.2f`.
+#
+# **The path set** has {glue:text}`exact_path:.2f` nats with an exact twin, {glue:text}`heading_5_path:.2f` with five degrees of heading error, {glue:text}`missing_1_path:.2f` with an obstacle missing,
+# {glue:text}`all_1_path:.2f` with everything off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Within its tolerance, and with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` nats at worst. Conditions in which it is above -3 nats: {glue:text}`promised_above_3`.
+# Conditions in which it is more than {glue:text}`slack:g` nats worse than the better network, by a whole interval: {glue:text}`path_behind`.
 
 # %% tags=["hide-input"]
 error_figures.errors_frame(found, raw)
 
 # %% [markdown]
-# *L with floors and 95 % intervals over rooms, and beside it L without floors; above zero, worse than a uniform guess.*
+# *L in nats, with floors and without (bare). Figure 7.1 has the intervals.*
 #
 # ## What could be reached
 #
-# How much of the loss is the error's, and how much the method's? Two answers, both with the path set:
+# How much of the loss is due to the error, and how much to the method? Two answers, both with the path set:
 #
-# - **The true world is given**, and nothing is tolerated: the price of the error is gone.
-# - **Worlds are sampled**: we draw {glue:text}`num_worlds` plans and poses around the believed one, with errors of the same kinds and sizes, trace the candidates in each, and average the likelihoods. This takes as many tracings as worlds, and somebody who knows
-#   how large the errors are, but not in which direction.
+# - **The true world is given**, and nothing is tolerated: the cost of the error is gone.
+# - **Worlds are sampled**: we draw {glue:text}`num_worlds` worlds around the believed one, trace the candidates in each, and average the likelihoods. Walls, obstacles and poses err by the same amount in random directions, missing obstacles are added at random, the material is any of those in the table,
+#   and candidates move by as much as the transmitter. This needs {glue:text}`num_worlds` tracings, and the size of the errors must be known, though not their direction.
 
 # %% tags=["hide-input"]
 error_figures.reachable_frame(reached)
@@ -230,13 +233,13 @@ for name in ("path_set", "sampled_worlds", "true_world"):
     glue(f"reached_{name}", at("all", "1 m", name, given=reached), display=False)
 
 # %% [markdown]
-# *L on the first {glue:text}`reached_layouts` rooms. Worlds are sampled for errors of plan and pose up to 1 m and 5 degrees, and for the scale.*
+# *L on the first {glue:text}`reached_layouts` rooms. Where only the physics differ, there is nothing to sample; a transmitter off the list has no true world.*
 #
-# With all off by a metre the path set has {glue:text}`reached_path_set:.2f` nats in these rooms, {glue:text}`reached_sampled_worlds:.2f` with sampled worlds, and {glue:text}`reached_true_world:.2f` if it were told the true one.
+# With everything off by a metre the path set has {glue:text}`reached_path_set:.2f` nats in these rooms, {glue:text}`reached_sampled_worlds:.2f` with sampled worlds, and {glue:text}`reached_true_world:.2f` if it is given the true one.
 #
-# ## Is it still honest?
+# ## Calibration: is it still honest?
 #
-# A method cannot know that its twin is wrong, unless it was taught that twins can be. So the sets that claim 90 % say more than the loss:
+# A method cannot know that its twin is wrong unless it was taught that twins can be. So coverage tells more than the loss:
 
 # %% mystnb={"image": {"alt": "Share of truths inside the sets that claim 90 %, of four methods, against eleven kinds of errors of the twin"}} tags=["hide-input"]
 figure = error_figures.errors_figure(found, "covered")
@@ -259,19 +262,19 @@ for kind, label in (
     glue(f"noticed_{kind}_{key(label)}", 100 * float(share), display=False)
 
 # %% [markdown]
-# *The line is at 90 %: above it a method claims too little, below it too much. A floor makes sets larger.*
+# *Share of truths inside the 90 % sets. Above the line a method claims too little, below it too much. A floor makes sets larger.*
 #
-# With an exact twin the 90 % sets of LOCUS-DT, of the network trained with errors and of the path set hold {glue:text}`covered_none_exact_ours:.0f`, {glue:text}`covered_none_exact_robust:.0f` and
-# {glue:text}`covered_none_exact_path:.0f` % of the truths. With all off by 0.3 m it is {glue:text}`covered_all_03_ours:.0f`, {glue:text}`covered_all_03_robust:.0f` and {glue:text}`covered_all_03_path:.0f` %; by a metre, the most that training or tolerance prepared for,
-# {glue:text}`covered_all_1_ours:.0f`, {glue:text}`covered_all_1_robust:.0f` and {glue:text}`covered_all_1_path:.0f` %; with an obstacle missing, which training did not prepare for, {glue:text}`covered_missing_1_ours:.0f`,
-# {glue:text}`covered_missing_1_robust:.0f` and {glue:text}`covered_missing_1_path:.0f` %. Within its tolerance, and with one obstacle missing, the path set's sets hold {glue:text}`promised_least:.0f` % at least; fewer than 85 %: {glue:text}`promised_below_85`. Without
-# floors LOCUS-DT's sets hold {glue:text}`raw_covered_none_exact:.0f`, {glue:text}`raw_covered_all_03:.0f`, {glue:text}`raw_covered_all_1:.0f` and {glue:text}`raw_covered_missing_1:.0f` %.
+# With an exact twin the 90 % sets of LOCUS-DT, of the network trained with errors and of the path set contain {glue:text}`covered_none_exact_ours:.0f`, {glue:text}`covered_none_exact_robust:.0f` and
+# {glue:text}`covered_none_exact_path:.0f` % of the truths. With everything off by 0.3 m it is {glue:text}`covered_all_03_ours:.0f`, {glue:text}`covered_all_03_robust:.0f` and {glue:text}`covered_all_03_path:.0f` %; by a metre, the limit of training and tolerance,
+# {glue:text}`covered_all_1_ours:.0f`, {glue:text}`covered_all_1_robust:.0f` and {glue:text}`covered_all_1_path:.0f` %; with an obstacle missing, which was not in the training, {glue:text}`covered_missing_1_ours:.0f`,
+# {glue:text}`covered_missing_1_robust:.0f` and {glue:text}`covered_missing_1_path:.0f` %. Within its tolerance, and with one obstacle missing, the path set's sets contain at least {glue:text}`promised_least:.0f` %; conditions with fewer than 85 %: {glue:text}`promised_below_85`. Without
+# floors LOCUS-DT's sets contain {glue:text}`raw_covered_none_exact:.0f`, {glue:text}`raw_covered_all_03:.0f`, {glue:text}`raw_covered_all_1:.0f` and {glue:text}`raw_covered_missing_1:.0f` %.
 #
 # ### Is the error noticed?
 #
-# A snapshot whose paths no candidate of the twin explains tells that something is wrong. Its p-value is uniform while the twin is exact; of {glue:text}`num_fitted` snapshots, {glue:text}`per_room` per room, we count those below 1 %. That is {glue:text}`noticed_none_exact:.1f` % with an exact twin,
-# {glue:text}`noticed_heading_5:.0f` % with five degrees, {glue:text}`noticed_missing_1:.0f` % with an obstacle missing, {glue:text}`noticed_scale_2:.0f` % with a plan scaled by 2 %, and {glue:text}`noticed_all_1:.0f` % with all off by a metre.
-# What few paths cannot contradict goes unnoticed.
+# If no candidate explains the paths of a snapshot, something is wrong with the twin. The p-value of such a test is uniform while the twin is exact; of {glue:text}`num_fitted` snapshots, {glue:text}`per_room` per room, we count those below 1 %. That is {glue:text}`noticed_none_exact:.1f` % with an exact twin,
+# {glue:text}`noticed_heading_5:.0f` % with five degrees of heading error, {glue:text}`noticed_missing_1:.0f` % with an obstacle missing, {glue:text}`noticed_scale_2:.0f` % with a plan scaled by 2 %, and {glue:text}`noticed_all_1:.0f` % with everything off by a metre.
+# A few paths cannot reveal every error.
 
 # %% tags=["hide-input"]
 error_figures.coverage_frame(found, noticed)
@@ -297,16 +300,19 @@ for key, title in (
     glue(f"gain_{key}", example.gains[title], display=False)
 
 # %% [markdown]
-# *The first room of Eval Random and the strongest of its snapshots, whatever they show. Dashed: where the wrong twin believes walls and receiver, off by {glue:text}`map_error:g` m and
-# {glue:text}`map_degrees:g` degrees. Red star: the transmitter. Titles: how many times as probable as by a uniform guess the truth is.*
+# *The first room of Eval Random and the strongest of its snapshots, whatever they show. Dashed: walls and heading as the wrong twin believes them, off by {glue:text}`map_error:g` m and
+# {glue:text}`map_degrees:g` degrees. Red star: the transmitter. Titles: probability of the truth relative to a uniform guess.*
 #
 # ## What to take away
 #
-# A twin tells much, and LOCUS-DT trusts its plan and its compass. One obstacle that is missing leaves it {glue:text}`missing_1_ours:.2f` nats; all obstacles moved by a metre leave {glue:text}`obstacles_1_ours:.2f`, by
-# three metres {glue:text}`obstacles_3_ours:.2f`. A heading off by one degree leaves {glue:text}`heading_1_ours:.2f`, by three {glue:text}`heading_3_ours:.2f`. A floor costs
-# {glue:text}`floor_cost:.2f` nats while the twin is right, and bounds the harm when it is not. Training with errors helps where the errors are those of the training, most of all against a wrong compass;
-# with an exact twin the loss then differs by {glue:text}`cost:+.2f` nats. The path set needs no such training: it is told in metres and degrees how wrong a twin may be, and differs from LOCUS-DT by {glue:text}`path_exact:+.2f` nats with an exact twin and by
-# {glue:text}`path_all:+.2f` with all off by a metre. A user who knows better says so: `locus locate --tolerance heading=1deg,plan=0.1`. The weights of the network trained with errors are `locus_dt.robust.safetensors` beside the others;
+# - **LOCUS-DT trusts its plan and its compass.** With one obstacle missing its loss is {glue:text}`missing_1_ours:.2f` nats, with all obstacles moved by a metre {glue:text}`obstacles_1_ours:.2f`, by
+#   three metres {glue:text}`obstacles_3_ours:.2f`; with the heading off by one degree {glue:text}`heading_1_ours:.2f`, by three {glue:text}`heading_3_ours:.2f`.
+# - **A floor is cheap insurance.** It costs {glue:text}`floor_cost:.2f` nats while the twin is exact, and bounds the harm when it is not.
+# - **Training with errors helps against errors like those of the training**, most of all against a wrong compass. With an exact twin it changes the loss by {glue:text}`cost:+.2f` nats.
+# - **The path set needs no such training.** It is told in metres and degrees how wrong a twin may be. Its loss differs from LOCUS-DT's by {glue:text}`path_exact:+.2f` nats with an exact twin and by
+#   {glue:text}`path_all:+.2f` with everything off by a metre.
+#
+# If you know your errors better, set the tolerance: `locus locate --tolerance heading=1deg,plan=0.1`. The weights of the network trained with errors are in `locus_dt.robust.safetensors`;
 # `locus reproduce --set mismatch.heading=0.2` (radians) trains for a worse compass.
 
 # %% tags=["remove-cell"]

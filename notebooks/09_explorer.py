@@ -13,12 +13,9 @@
 # ---
 
 # %% [markdown]
-# # The explorer
+# # 9. The explorer
 #
-# *Figure 1 of the paper, alive.*
-#
-# Drag the transmitter, the receiver, its heading or an obstacle: the map of where the transmitter may be follows. Nothing here is a recording. Your browser traces the
-# rays, adds the noise, estimates the paths from the samples, and lets the network score every place, as the [chapters before](05_results.ipynb) do in Python.
+# *Figure 1 of the paper, live.* Drag the transmitter, the receiver, its heading or an obstacle, and the map of where the transmitter may be follows.
 
 # %% tags=["parameters"]
 run = "quick"
@@ -36,6 +33,7 @@ glue("grid_points", config.room.grid_points, display=False)
 glue("num_paths", config.estimator.num_paths, display=False)
 glue("max_depth", config.twin.max_depth, display=False)
 glue("tx_power", config.radio.tx_power_dbm, display=False)
+glue("first_room", explorer.FIRST_ROOM_CHOICE, display=False)
 
 # %% tags=["remove-input", "full-width"]
 HTML(explorer.page())
@@ -44,24 +42,36 @@ HTML(explorer.page())
 # ## What to try
 #
 # - **Walk the transmitter around a corner.** In line of sight the map is a beam: one angle, and a strength that says roughly how far. Behind an obstacle the beam breaks up into several places that
-#   reflections make alike; the entropy says how many.
+#   reflections make look alike; the entropy says how many.
+# - **Point at a place.** The plot on the right compares the paths that the twin predicts there with the observed ones, and the map shows its rays.
 # - **Turn the receiver away.** Its elements hear little from behind, the estimator finds fewer paths, and the map grows wide. It should: a map that stayed sharp would be wrong.
-# - **Look for the mirror image.** A linear array cannot tell front from back: all observed angles lie between -90° and 90°, and only strengths, which differ by the element's pattern, can tell on which
-#   side the transmitter is.
-# - **Compare methods.** Gauss-Cart, Gauss-Polar and GMM-Cart see the same paths and the pose, but not the room: move an obstacle, and watch whether their map cares.
-# - **Choose the Bayes limit.** It knows every candidate's signal to a fraction of a wavelength, and finds the one place where enough power arrives. Where its map is wide, too, no method could do better: that is
-#   physics, not the network. (It answers an easier question, *which of these places*, not *where*; see the [results](05_results.ipynb).)
+# - **Look for the mirror image.** A linear array cannot tell front from back: all observed angles lie between -90° and 90°. Only the strengths, through the element's pattern, tell on which side the transmitter is.
+# - **Compare methods.** Gauss-Cart, Gauss-Polar and GMM-Cart see the same paths and the pose, but not the room. Move an obstacle, and see whether their maps change.
+# - **Choose the Bayes limit.** It knows every candidate's signal to a fraction of a wavelength and usually finds the true one. Where even its map is wide, no method could do better. (It answers an easier question,
+#   *which of these places?*, not *where?*; see the [results](05_results.ipynb).)
+# - **Make the twin wrong.** *Wrong twin* moves the walls, the obstacles and the receiver that the twin believes in, and turns its compass: dashed is what it believes, solid is what the signal meets.
+#   Tick LOCUS-DT and the path set under *Compare methods* and slide: LOCUS-DT, trained with an exact twin, becomes confidently wrong, and the path set only less certain. [Chapter 7](07_wrong_twin.ipynb) measures this.
+# - **Walk.** Press *Walk* and drop the receiver somewhere else, or turn it: each time it listens once more, and the map shows what all snapshots say together. Do it with a wrong twin. The errors are the same at every
+#   step, so a few snapshots reveal the compass error; the small plot shows its interval, which narrows as you go, and the truth. [Chapter 8](08_walk.ipynb) is about such walks, and says how often the interval holds the truth.
+# - **Raise the transmit power.** LOCUS-DT was trained at {glue:text}`tx_power:.0f` dBm only, and can be confidently wrong above it. The path set holds for any power.
 #
 # ## What it shows
 #
-# Candidates are the free points of a grid of {glue:text}`grid_points` by {glue:text}`grid_points`. As in the paper the truth is one of them: the transmitter stands in for the point nearest to it. Twin and world are the same image method,
-# line of sight and at most {glue:text}`max_depth` reflections, so that the twin is exact. *SNR* changes the transmit power from its {glue:text}`tx_power:.0f` dBm; twin and receiver both know it. *Number of paths* takes paths away from both sides;
-# the network was trained with {glue:text}`num_paths` and sees the others as missing. A test sends 50 scenes through this page's code and through the package, and compares paths, estimates and the maps of every method.
-# The first room is one in which the map tells a lot; *New room* draws others, good and bad, as the paper draws them.
+# Nothing here is a recording. Your browser traces the rays, adds noise, estimates the paths from the samples and scores every place, as [the other chapters](05_results.ipynb) do in Python. A test sends 50 scenes through
+# this page's code and through the package, and compares paths, estimates and the maps of every method.
+#
+# Candidates are the free points of a grid of {glue:text}`grid_points` by {glue:text}`grid_points`. As in the paper, the truth is one of them: the transmitter replaces the point nearest to it. Twin and world are the same image method,
+# line of sight and at most {glue:text}`max_depth` reflections, so the twin is exact unless you make it wrong. Its errors are those of [chapter 7](07_wrong_twin.ipynb), all kinds at once; their directions are
+# drawn once, and the slider scales them. A walk is fused with the path set, which needs no training; methods beside it see the last snapshot only. Twin and receiver both know the transmit power. *Number of paths* takes paths away from both sides; the network was trained with
+# {glue:text}`num_paths` and sees the others as missing. The white line encloses 90 % of the probability; where that is too small to see, the corner shows the white square magnified.
+#
+# {glue:text}`first_room` *New room* draws others, good and bad, as the paper draws them.
+#
+# The address of this page always holds the scene, with its walk and its wrong twin: send it to somebody, or come back to it with your browser's Back button.
 #
 # ## Your own room
 #
-# The same explorer opens in a notebook, for any room that [a GeoJSON file](01_digital_twin.ipynb) describes:
+# Drop [a GeoJSON file](../own_room.md) on the map, or open the explorer in a notebook:
 #
 # ```python
 # locus.explore(locus.Layout.from_geojson("my_room.geojson"), run="paper")

@@ -1,12 +1,41 @@
-// A figure opens by itself, in full size: on a phone the labels of a wide one are too small to read in the page.
+// A figure opens in place, as large as the screen allows: on a phone the labels of a wide one are small in the page.
 document.addEventListener("DOMContentLoaded", () => {
   /** @type {NodeListOf<HTMLImageElement>} */
-  const images = document.querySelectorAll("article img");
+  const images = document.querySelectorAll("article img:not(.toggler)");
+  const dialog = document.createElement("dialog");
+  dialog.className = "enlarged";
+  const close = document.createElement("button");
+  close.type = "button";
+  close.textContent = "Close";
+  const frame = document.createElement("div");
+  frame.tabIndex = 0; // to scroll with the keyboard
+  dialog.append(close, frame);
+  document.body.append(dialog);
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
   for (const image of images) {
-    if (image.closest("a")) continue;
-    const link = document.createElement("a");
+    const given = image.closest("a");
+    if (given && !given.classList.contains("image-reference")) continue; // it leads elsewhere
+    const link = given ?? document.createElement("a");
     link.href = image.src;
-    image.replaceWith(link);
-    link.append(image);
+    link.classList.add("enlarges");
+    if (!given) {
+      const whole = image.closest("picture") ?? image;
+      whole.replaceWith(link);
+      link.append(whole);
+    }
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // in a tab of its own
+      event.preventDefault();
+      const large = document.createElement("img");
+      large.src = image.src;
+      large.alt = image.alt;
+      // At least as large as it was drawn, so that a phone scrolls over it
+      large.style.minWidth = `${Math.min(Math.max(image.naturalWidth, 700), 1100)}px`;
+      frame.replaceChildren(large);
+      dialog.showModal();
+    });
   }
 });

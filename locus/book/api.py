@@ -30,6 +30,11 @@ class Module:
             node.name: node for node in self._body.body if isinstance(node, Definition) and node.name[0] != "_"
         }
 
+    @property
+    def purpose(self) -> str:
+        """First paragraph of its docstring, as one line."""
+        return " ".join((ast.get_docstring(self._body) or "").split("\n\n")[0].split())
+
     def text(self, leave_out: Sequence[str] = ()) -> str:
         """Docstring of the module, followed by its public functions and classes."""
         found = [node for name, node in self.definitions.items() if name not in leave_out]

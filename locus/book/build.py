@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,12 @@ from pathlib import Path
 import nbformat
 
 from locus import explorer
+from locus.book import captions
 from locus.book.chapters import Chapter, chapters
+from locus.book.diagram import diagram
 from locus.book.links import links
 from locus.book.pages import write_pages
+from locus.book.site import check_site, finish
 from locus.experiment.run import Run, fingerprint, repository
 from locus.settings.atomic import write_text
 
@@ -25,7 +29,13 @@ _OPTIONS = ("--all", "-W", "-n", "--keep-going", "--quiet")
 
 
 def build_book(
-    run: Run, out: str | Path | None = None, address: str | None = None, branch: str = "main", *, force: bool = False
+    run: Run,
+    out: str | Path | None = None,
+    address: str | None = None,
+    branch: str = "main",
+    *,
+    site: str | None = None,
+    force: bool = False,
 ) -> Path:
     """Stage the chapters of ``run``, build the book unless it is up to date, and return its first page.
 
@@ -34,20 +44,22 @@ def build_book(
         out: folder for ``_build``; by default the repository.
         address: address of the repository on GitHub; adds links that run chapters online.
         branch: branch or tag that these links open.
+        site: address that the book will have on the web, for a site map and canonical addresses.
         force: build the book even if it is up to date.
 
     Raises:
         FileNotFoundError: a chapter is missing or stale.
-        ValueError: the address is not a GitHub repository.
+        ValueError: the address is not a GitHub repository, or the site no address on the web.
         RuntimeError: the build has errors or warnings.
     """
     root = repository()
+    site = check_site(site)
     stage(run, address, branch)
     write_pages(run)
     vendor_mathjax()
     out = Path(out).resolve() if out else root
     index, stamp = out / "_build" / "html" / "index.html", out / "_build" / ".inputs"
-    wanted = inputs()
+    wanted = f"{inputs()} {site or ''}".strip()
     if not force and index.is_file() and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         print(f"The book of run {run.name} is up to date")
         return index
@@ -57,6 +69,7 @@ def build_book(
     finished = subprocess.run([*command, "--path-output", str(out), *_OPTIONS], check=False)
     if finished.returncode != 0 or not index.is_file():
         raise RuntimeError(f"The book of run {run.name} has errors or warnings, see above")
+    finish(index.parent, site)
     write_text(stamp, wanted)
     return index
 
@@ -69,7 +82,8 @@ def inputs() -> str:
     """
     root = repository()
     found = [root / "_config.yml", root / "_toc.yml", *(root / "book").rglob("*"), *(root / "notebooks").glob("*.py")]
-    files = [path for path in found if path.is_file()]
+    # Neither bytecode nor the lock of a build, which names its process
+    files = [one for one in found if one.is_file() and "__pycache__" not in one.parts and not one.name.startswith(".")]
     return fingerprint(
         {
             "files": {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
@@ -96,27 +110,37 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
         if not chapter.fresh():
             raise FileNotFoundError(f"Expected an up-to-date chapter {executed.stem}, got a stale one; {remedy}")
         notebook = nbformat.read(executed, as_version=4)
-        # The note already names the run, which papermill's cell sets
-        notebook.cells = [c for c in notebook.cells if "injected-parameters" not in c.metadata.get("tags", [])]
+        _show_run(notebook, run.name)
+        captions.number(notebook, int(executed.stem[:2]))
         text = note(run, executed.stem, address, branch)
+        # Below a live figure, which should be in sight at once; otherwise below the title
+        live = any("full-width" in cell.metadata.get("tags", []) for cell in notebook.cells)
         # A fixed id: with nbformat's random one, no book would ever be up to date
-        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(text, id="note"))
+        notebook.cells.insert(len(notebook.cells) if live else 1, nbformat.v4.new_markdown_cell(text, id="note"))
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
     explorer.export(run, repository() / "book" / "_static" / "explorer")
+
+
+def _show_run(notebook: nbformat.NotebookNode, name: str) -> None:
+    """Show the run in the cell that the source sets it in, instead of in a second one that papermill adds."""
+    notebook.cells = [c for c in notebook.cells if "injected-parameters" not in c.metadata.get("tags", [])]
+    for cell in notebook.cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            cell.source = re.sub(r'^run = ".*"', f'run = "{name}"', cell.source, flags=re.MULTILINE)
 
 
 def note(run: Run, chapter: str, address: str | None, branch: str) -> str:
     """Note at the top of a chapter: its run, its source, and links to run it online if the address is known."""
     lines = [
-        f"This page shows the run `{run.name}`. To take it home, download its {{download}}`source "
-        f"</notebooks/{chapter}.py>`, or with the button above the notebook with all results."
+        f"This page shows the run `{run.name}`. Download its {{download}}`source </notebooks/{chapter}.py>`, or the "
+        "notebook with all results with the button above."
     ]
     if address:
         opened = " ".join(
             f"{{bdg-link-primary}}`{name} <{link}>`" for name, link in links(address, branch, chapter).items()
         )
         lines.append(f'Or run it online: {opened} (on Binder set `run = "paper"`, which comes with the repository).')
-    return "\n".join(["```{note}", *lines, "```"])
+    return "\n".join([diagram(chapter[:2]), "", "```{div} made-from", *lines, "```"])
 
 
 def vendor_mathjax() -> None:

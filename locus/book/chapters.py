@@ -10,7 +10,8 @@ import os
 import re
 import socket
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ from locus.book import sources
 from locus.book.recipes import recipes
 from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.inventory import kept
-from locus.experiment.run import Run, fingerprint, repository
-from locus.settings.atomic import write_text
+from locus.experiment.run import Run, data_root, fingerprint, repository
+from locus.settings.atomic import scratch_folder, write_text
 from locus.settings.checks import plain
 from locus.settings.checksums import intact, sealing
 from locus.settings.listing import flat
@@ -33,6 +34,9 @@ from locus.settings.listing import flat
 BATCH_LEAVES_OUT = "interactive"
 """Tag of cells for JupyterLab only: in a page of the book, widgets would load scripts from other hosts."""
 
+
+DIGITS = 6
+"""Significant digits of glued numbers; pages show three or four."""
 
 _START_SECONDS = 600  # for a kernel to start; generous, for a busy machine
 
@@ -118,7 +122,9 @@ class Chapter(Artifact):
         """
         failed = self.path.with_suffix(".failed.ipynb")
         recipe = self._recipe()  # before execution, as sources may be edited meanwhile
-        with tempfile.TemporaryDirectory() as scratch:
+        if "LOCUS_DATA" in os.environ:  # the kernel works in another folder
+            os.environ["LOCUS_DATA"] = str(data_root())
+        with scratch_folder("chapter") as scratch, _some_home(scratch):
             given, executed, read = (Path(scratch, name) for name in ("given.ipynb", "executed.ipynb", "settings"))
             notebook = jupytext.read(self.source)
             notebook.cells = _batch_cells(notebook)
@@ -133,6 +139,7 @@ class Chapter(Artifact):
                     language="python",
                     cwd=str(self.source.parent),
                     start_timeout=_START_SECONDS,
+                    iopub_timeout=_START_SECONDS,
                     progress_bar={"desc": self.source.stem, "unit": "cell", "leave": True},
                     extra_arguments=[
                         "--IPKernelApp.log_level=50",  # hides messages about sockets, not output of cells
@@ -154,6 +161,7 @@ class Chapter(Artifact):
                 raise ChapterError(f"Expected the kernel of {self.source.stem} to record settings, got no record")
             recipe["settings"] = self._settings(read.read_text(encoding="utf-8").split())
         _strip(result)
+        _round_glued(result)
         result.metadata["locus"] = {**recipe, "hash": fingerprint(recipe)}
         try:
             _check_outputs(self.source.stem, result)
@@ -185,6 +193,22 @@ class Chapter(Artifact):
         """Current values of settings by name; None for a setting that no longer exists."""
         settings = flat(self.run.config)
         return {name: settings.get(name) for name in sorted(read)}
+
+
+@contextmanager
+def _some_home(folder: Path) -> Iterator[None]:
+    """Let ``folder`` be the home of a user who has none, such as one without an entry in passwd: Jupyter wants one."""
+    with suppress(RuntimeError):
+        folder = Path.home()
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HOME"]
+        else:
+            os.environ["HOME"] = before
 
 
 def glued(executed: Path) -> dict[str, str]:
@@ -224,13 +248,39 @@ def _strip(notebook: nbformat.NotebookNode) -> None:
             part.metadata.pop(key, None)
 
 
+def _round_glued(notebook: nbformat.NotebookNode) -> None:
+    """Round the numbers that a chapter glues to what repeats.
+
+    Libraries choose kernels for the processor, and those of matrix products round differently. The estimator stops
+    where its cost no longer falls, so 1e-16 in its input becomes 1e-9 in its output.
+    """
+    key = "application/papermill.record/text/plain"
+    for output in (one for cell in notebook.cells for one in cell.get("outputs", [])):
+        text = output.get("data", {}).get(key)
+        if text is not None and "scrapbook" in output.get("metadata", {}):
+            output["data"][key] = _rounded(text)
+
+
+def _rounded(text: str) -> str:
+    """A float, as text, to the digits that repeat; anything else as it is."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return text if value == round(value, 0) or value != value else repr(float(f"{value:.{DIGITS}g}"))
+
+
 def _check_outputs(name: str, notebook: nbformat.NotebookNode) -> None:
     """Raise a ChapterError if a cell printed a warning, or a path, host or user name of this machine."""
-    private = {str(repository()), str(Path.home()), tempfile.gettempdir(), socket.gethostname()}
+    private = {str(repository()), tempfile.gettempdir(), socket.gethostname()}
+    with suppress(RuntimeError):  # a user without an entry in passwd has no home
+        private.add(str(Path.home()))
     if os.environ.get("LOCUS_DATA"):
         private.add(os.environ["LOCUS_DATA"])
-    user = getpass.getuser()
-    pattern = "|".join([*(re.escape(text) for text in private if len(text) > 3), rf"/home/{re.escape(user)}\b"])
+    users = []
+    with suppress(KeyError, OSError):
+        users.append(rf"/home/{re.escape(getpass.getuser())}\b")
+    pattern = "|".join([*(re.escape(text) for text in private if len(text) > 3), *users])
     for index, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", []):
             if output.get("name") == "stderr":

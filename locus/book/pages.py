@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import jinja2
@@ -14,11 +15,15 @@ import yaml
 from matplotlib.figure import Figure
 
 import locus
-from locus.book import architecture, device, reading_page, scaling
+from locus import explorer
+from locus.book import architecture, citation, device, own_radio, reading_page, scaling
 from locus.book.api import Module
 from locus.book.chapters import Chapter, chapters, glued
+from locus.book.diagram import diagram
+from locus.book.figures import style
+from locus.book.figures.headline_figure import headline_figure
 from locus.book.paper import printed
-from locus.book.tables import headline, intervals_hold
+from locus.book.tables import intervals_hold
 from locus.experiment import netcdf, report, sensitivity
 from locus.experiment.iq_baselines import IqBaselines
 from locus.experiment.rows import Rows
@@ -41,11 +46,15 @@ def write_pages(run: Run) -> None:
         "architecture.md": architecture_page(),
         "api.md": api(),
         "on_a_device.md": device.numbers(),
+        "own_radio.md": own_radio.numbers(),
         "scaling_out.md": scaling.numbers(),
         "status.md": status(run),
     }
     for name, values in pages.items():
         write_text(repository() / "book" / name, render(name, values))
+    for folder, modules in api_folders().items():
+        text = render("api_folder.md", {"folder": folder, "modules": modules})
+        write_text(repository() / "book" / "api" / f"{folder}.md", text)
 
 
 def render(name: str, values: dict[str, Any]) -> str:
@@ -62,16 +71,33 @@ def render(name: str, values: dict[str, Any]) -> str:
 
 
 def intro() -> dict[str, Any]:
-    """Values for the first page: headline results of the paper's run."""
-    table, config = _paper("table"), load_config("paper")
+    """Values for the first page: headline results of the paper's run. Also writes its figure."""
+    table, config, theirs = _paper("table"), load_config("paper"), printed()
+    _draw("headline", lambda: headline_figure(table, theirs))
+    _draw("headline_narrow", lambda: headline_figure(table, theirs, narrow=True))
+
+    def ratio(method: str) -> str:
+        return f"{100 * float(table.ratio.sel({'method': method, 'evaluation': 'random'})):.0f}"
+
+    baselines = [name for name in weight_files.METHODS if name != "locus_dt"]
     return {
-        "headline": headline(table, printed()),
+        "explorer": explorer.page("../_static/explorer"),
+        "first_room": explorer.FIRST_ROOM_CHOICE,
+        "diagram": diagram(),
         "num_weights": sum(weights.numel() for weights in PairNetwork().parameters()),
         "num_layouts": int(table.num_groups.sel(evaluation="random")),
+        "num_random": int(table.num_candidates.sel(evaluation="random")),
+        "num_grid": int(table.num_candidates.sel(evaluation="grid")),
         "intervals_hold": intervals_hold(table),
+        "gain": f"{float(table.gain.sel({'method': 'locus_dt', 'evaluation': 'random'})):.0f}",
+        "ratio": ratio("locus_dt"),
+        "printed": f"{100 * float(theirs.ratio.sel({'method': 'locus_dt', 'evaluation': 'random'})):.0f}",
+        "best_baseline": max((ratio(name) for name in baselines), key=float),
+        "path_set": ratio("path_set"),
+        "limit": ratio("bayes"),
         "training_layouts": config.training.num_layouts,
-        "train_twin": config.twin.train,
-        "evaluation_twin": config.twin.evaluation.capitalize(),
+        "bibtex_paper": citation.paper(),
+        "bibtex_companion": citation.companion(),
     }
 
 
@@ -79,9 +105,10 @@ def readings() -> dict[str, Any]:
     """Values for the page of readings: their effect on R, and differences from the paper. Also writes its figure."""
     run = open_run("paper", root=repository() / "data")
     tests, data = Rows(run, "test").open("test"), _paper("sensitivity")
-    _draw("sensitivity", reading_page.sensitivity_figure(data))
+    _draw("sensitivity", lambda: reading_page.sensitivity_figure(data))
+    _draw("sensitivity_narrow", lambda: reading_page.sensitivity_figure(data, narrow=True))
     encodings = metrics.summary(tests, tests.attrs["num_candidates"], np.random.default_rng(0))
-    measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    measured = _measured()
     twins = glued(Chapter(run, *chapters("01")).path)
     return {
         **reading_page.values(data),
@@ -108,15 +135,19 @@ def _off_list_ratio(run: Run) -> str:
 
 def architecture_page() -> dict[str, Any]:
     """Values for the architecture page: the folders of the package. Also writes the figure of imports."""
-    _draw("imports", architecture.imports_figure())
+    _draw("imports", architecture.imports_figure)
     return architecture.values()
 
 
-def _draw(name: str, figure: Figure) -> None:
-    """Write a figure into the folder that pages load figures from."""
-    target = repository() / "book" / "_static" / "generated" / f"{name}.png"
+def _draw(name: str, make: Callable[[], Figure]) -> None:
+    """Write a figure into the folder that pages load figures from, the same bytes whatever was drawn before."""
+    target = repository() / "book" / "_static" / "generated" / f"{name}.svg"
     target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, dpi=150)
+    with plt.rc_context():
+        plt.rcdefaults()
+        style.use()
+        figure = make()
+        figure.savefig(target, dpi=150, metadata={"Date": None})
     plt.close(figure)
 
 
@@ -125,18 +156,34 @@ def _paper(name: str) -> xr.Dataset:
     return netcdf.load(repository() / "data" / "paper" / "results" / f"{name}.nc")
 
 
-def api() -> dict[str, dict[str, str]]:
-    """Values for the API page: descriptions of the public names and of all modules."""
+def api() -> dict[str, Any]:
+    """Values for the API page: descriptions of the public names, and the first sentence of every module by folder."""
+    modules = _modules()
+    homes = {name: next(module for module in modules.values() if name in module.definitions) for name in locus.__all__}
+    folders: dict[str, dict[str, str]] = {}
+    for name, module in modules.items():
+        if name != "locus":
+            folders.setdefault(name.split(".")[1], {})[name] = module.purpose
+    return {"names": {name: home.public(name) for name, home in homes.items()}, "folders": folders}
+
+
+def api_folders() -> dict[str, dict[str, str]]:
+    """Descriptions of all modules, by folder and name."""
+    found: dict[str, dict[str, str]] = {}
+    for name, module in _modules().items():
+        if name != "locus":
+            found.setdefault(name.split(".")[1], {})[name] = module.text(locus.__all__)
+    return found
+
+
+def _modules() -> dict[str, Module]:
+    """All modules of the package, parsed, by name."""
     root = repository()
     found = {}
     for path in sorted(root.glob("locus/**/*.py")):
         name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
         found[name] = Module(name, path)
-    homes = {name: next(module for module in found.values() if name in module.definitions) for name in locus.__all__}
-    return {
-        "names": {name: home.public(name) for name, home in homes.items()},
-        "modules": {name: module.text(locus.__all__) for name, module in found.items() if name != "locus"},
-    }
+    return found
 
 
 def status(run: Run) -> dict[str, Any]:
@@ -161,7 +208,14 @@ def status(run: Run) -> dict[str, Any]:
         "machines": machines,
         "trainings": trainings(run),
         "settings": yaml.safe_dump(run.config.to_dict(), sort_keys=False).strip(),
+        "campaign": _measured().get("campaign"),
     }
+
+
+def _measured() -> dict[str, Any]:
+    """Sections of benchmarks/results.json."""
+    found: dict[str, Any] = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    return found
 
 
 def trainings(run: Run) -> list[dict[str, Any]]:

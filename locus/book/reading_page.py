@@ -26,10 +26,14 @@ def values(data: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def sensitivity_figure(data: xr.Dataset) -> Figure:
-    """Change of R for every alternative value of every reading, with intervals, and for each seed alone."""
+def sensitivity_figure(data: xr.Dataset, *, narrow: bool = False) -> Figure:
+    """Change of R for every alternative value of every reading, with intervals, and for each seed alone.
+
+    If ``narrow``, for a phone, names stand above the intervals instead of beside them.
+    """
     lines = [(one, label) for one in readings() for label in list(one.values)[1:]]
-    figure, axes = plt.subplots(figsize=(7.0, 0.27 * len(lines) + 1.0), layout="constrained")
+    size = (3.7, 0.43 * len(lines) + 0.7) if narrow else (7.0, 0.27 * len(lines) + 1.0)
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
     for height, (reading, label) in enumerate(reversed(lines)):
         row = 100 * data.sel(variant=f"{reading.name}: {label}")
         change = float(row.ratio_difference)
@@ -39,10 +43,15 @@ def sensitivity_figure(data: xr.Dataset) -> Figure:
         axes.plot(of_seeds, np.full(row.sizes["seed"], height), "|", color="0.35", zorder=3)
         if label == list(reading.values)[1]:
             axes.axhline(height + 0.5, color="0.85", linewidth=0.8)
-    names = [f"{reading.title}: {label}" for reading, label in reversed(lines)]
-    axes.set_yticks(range(len(lines)), names, fontsize="small")
+    names = [f"{reading.title}: {label}".replace(": -", ": −") for reading, label in reversed(lines)]
+    if narrow:
+        axes.set_yticks([])
+        for height, name in enumerate(names):
+            axes.text(0.01, height + 0.28, name, transform=axes.get_yaxis_transform(), fontsize="small", va="center")
+    else:
+        axes.set_yticks(range(len(lines)), names, fontsize="small")
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set(xlabel="change of R [percentage points]", ylim=(-0.7, len(lines) - 0.3))
+    axes.set(xlabel="change of R [percentage points]", ylim=(-0.7, len(lines) - 0.3 * (not narrow)))
     axes.grid(axis="x", alpha=0.3)
     return figure
 

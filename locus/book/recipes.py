@@ -8,35 +8,43 @@ from locus.book import paper
 from locus.experiment import (
     any_radio,
     floors,
+    mapped,
     moved,
     nats,
     path_set_fit,
     reachable,
+    searches,
     solver,
     temperature,
     wrong_twin,
 )
+from locus.experiment import walk as walks
 from locus.judge import metrics
 from locus.receiver import estimator, ideal, observation
-from locus.room import errors, layout
+from locus.room import errors, laser, layout, polygons
 from locus.score import (
     angle_strength,
     densities,
     features,
     fingerprint,
     limits,
+    listen,
     method,
+    moving,
     path_lists,
     path_set,
     phase_free,
     raw_iq,
     train,
+    walk,
 )
 from locus.twin import base
 
 BEARERS = {
     "room.layout": layout,
     "room.errors": errors,
+    "room.laser": laser,
+    "room.polygons": polygons,
     "twin.base": base,
     "receiver.observation": observation,
     "receiver.estimator": estimator,
@@ -48,10 +56,13 @@ BEARERS = {
     "score.train": train,
     "score.limits": limits,
     "score.phase_free": phase_free,
+    "score.moving": moving,
     "score.path_lists": path_lists,
     "score.fingerprint": fingerprint,
     "score.angle_strength": angle_strength,
     "score.path_set": path_set,
+    "score.listen": listen,
+    "score.walk": walk,
     "judge.metrics": metrics,
     "experiment.floors": floors,
     "experiment.moved": moved,
@@ -62,6 +73,9 @@ BEARERS = {
     "experiment.wrong_twin": wrong_twin,
     "experiment.reachable": reachable,
     "experiment.any_radio": any_radio,
+    "experiment.searches": searches,
+    "experiment.mapped": mapped,
+    "experiment.walk": walks,
     "book.paper": paper,  # for its numbers; the rest of the book is hashed with the chapters that use it
 }
 """Modules with a RECIPE."""
@@ -74,18 +88,33 @@ COVERED_BY = {
     "receiver.crlb": "receiver.estimator",
     "receiver.fit": "receiver.estimator",
     "receiver.fit_cpu": "receiver.estimator",
+    "receiver.fit_numpy": "receiver.estimator",
+    "room.geodesic": "score.moving",
     "room.materials": "twin.base",
+    **{f"room.{name}": "room.laser" for name in ("drive", "furniture", "survey")},
+    **{f"room.{name}": "room.polygons" for name in ("ros_map", "straighten")},
+    **{f"room.{name}": "room.layout" for name in ("geodesy", "geojson", "mesh", "obstacles", "scene", "section")},
     "score.pairwise": "score.method",
     "score.pairwise_cpu": "score.method",
     **{f"score.{name}": "score.method" for name in ("posterior", "lite", "lite_convert")},
     "score.sync_offset": "score.limits",
     **{f"score.{name}": "score.path_set" for name in ("path_arrays", "path_set_cpu", "strength", "tolerance")},
     **{f"score.{name}": "score.path_set" for name in ("common_errors", "simulate", "twin_fit")},
+    **{f"score.{name}": "score.walk" for name in ("walk_cpu", "walk_gauss", "walk_images")},
+    **{f"score.{name}": "score.walk" for name in ("walk_compass", "walk_pairs")},
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
 """Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""
 
-COMPUTES_NOTHING = ("score.lite_file", "score.options", "score.path_set_file", "score.weight_files", "twin.llvm")
+COMPUTES_NOTHING = (
+    "score.lite_file",
+    "score.options",
+    "score.path_set_file",
+    "score.tensor_file",
+    "score.weight_files",
+    "twin.check",
+    "twin.llvm",
+)
 """Modules of the method that need no RECIPE."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from locus.book.chapters import Chapter, chapters
 from locus.book.paper import printed
 from locus.book.tables import intervals_hold, results_frame
-from locus.experiment import artifact, report
+from locus.experiment import artifact, case, report
 from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.inventory import kept
 from locus.experiment.run import Run
@@ -53,6 +53,7 @@ def reproduce(
     if due:
         _, total = report.plan(run, (step for step in everything if step.name in due), num_workers)
         print(f"{run.name}: {len(due)} of {len(everything)} steps to make, {total}", flush=True)
+        case.check_room(run.config.room)
         run.save()
     labels = {step.name: f"[{number}/{len(everything)}] {step.name}" for number, step in enumerate(everything, 1)}
     others = [step for step in everything if step.name not in due]

@@ -43,16 +43,16 @@ def remove_run(name: str) -> str:
         StoreError: another process is building one of its stores.
     """
     check_name(name)
+    aside = data_root() / ".removed"
+    shutil.rmtree(aside, ignore_errors=True)  # left by a killed removal
     path = data_root() / name
     if not (path / "run.yml").is_file():
         raise ValueError(f"Expected a run that `locus runs` lists, got {name!r}")
     if _tracked(path):
         raise ValueError(f"Expected a run that git does not track, got {name!r}; use `git rm -r`")
     freed = _size(path)
-    aside = data_root() / ".removed"
-    shutil.rmtree(aside, ignore_errors=True)  # left by a killed removal
     with ExitStack() as stack:
-        for lock in path.glob("*/*.lock"):
+        for lock in (*path.glob("*.lock"), *path.glob("*/*.lock")):
             stack.enter_context(exclusive(lock.with_suffix(".zarr")))
         aside.mkdir()
         path.rename(aside / name)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from locus.book import words
 from locus.experiment import unknown_phases
 from locus.experiment.table import EVALUATION_TITLES, SCORER_TITLES
 from locus.judge import metrics
@@ -41,11 +42,13 @@ def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
 
 
 def number_with_interval(numbers: Sequence[float], form: str) -> str:
-    """Format a number and the lower and upper ends of its interval; an infinite number has no interval."""
+    """Format a number and the ends of its interval; an infinite number has none, nor has one of too few rooms."""
     value, low, high = numbers
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    unsigned_zero = form.replace(".", "z.")
+    if math.isnan(low) or math.isnan(high):
+        return f"{value:{form}}"
+    unsigned_zero = form.replace(",.", ".").replace(".", "z,." if "," in form else "z.")
     return f"{value:{unsigned_zero}} [{low:{unsigned_zero}}, {high:{unsigned_zero}}]"
 
 
@@ -79,17 +82,18 @@ def nearer_readings(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> 
 def which_reading(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> str:
     """State which input of the baselines, samples or estimated paths, gives numbers nearer to the paper's."""
     nearer = nearer_readings(table, raw, printed)
-    total = sum(nearer.values())
+    total, closer = sum(nearer.values()), nearer["samples"]
     samples, paths = (100 * float(abs(_gains(data, printed, raw.method)).max()) for data in (raw, table))
     text = (
-        f"Of the {total} values of R that the paper prints for its baselines, {nearer['samples']} are nearer to ours "
-        f"with samples and {nearer['paths']} to ours with estimated paths. With samples R differs from the paper's by "
-        f"at most {samples:.1f} points, with estimated paths by at most {paths:.1f}. "
+        f"Of the {words.count(total)} values of R that the paper prints for its baselines, {words.count(closer)} "
+        f"{'is' if closer == 1 else 'are'} nearer to ours with samples, and {words.count(nearer['paths'])} to ours "
+        f"with estimated paths. With samples, R differs from the paper's by at most {samples:.1f} points; with "
+        f"estimated paths, by at most {paths:.1f}. "
     )
-    if nearer["samples"] == total:
+    if closer == total:
         better = int((_gains(raw, printed, raw.method) < 0).sum())
         rest = (
-            f" But {better} of them are better than ours with samples, so something else differs, too."
+            f" But {words.count(better)} of them are better than ours with samples, so something else differs, too."
             if better
             else ""
         )
@@ -158,7 +162,7 @@ def paired_frame(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         EVALUATION_TITLES[name]: [number_with_interval(line, ".2f") for line in frame.to_numpy()]
         for name, frame in compared.items()
     }
-    return pd.DataFrame(columns, index=next(iter(compared.values())).index)
+    return pd.DataFrame(columns, index=next(iter(compared.values())).index).rename_axis(["method", "minus"])
 
 
 def phases_frame(rows: xr.Dataset) -> pd.DataFrame:
@@ -197,7 +201,8 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         for share in data["quantile"].values:
             ends = data.sel({"quantile": share})
             rows = zip(*(ends[f"value{end}"].values for end in ("", "_low", "_high")), strict=True)
-            columns[label, f"{100 * share:.0f} % at most"] = [number_with_interval(row, ".0f") for row in rows]
+            title = "median" if share == 0.5 else f"{100 * share:.0f} % below"
+            columns[label, title] = [number_with_interval(row, ",.0f") for row in rows]
     methods = next(iter(quantiles.values())).method.values
     return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in methods], name="method"))
 
@@ -226,7 +231,7 @@ def calibration_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
     lines = {}
     for band, count in shares[0.9].num_snapshots.to_series().items():
         if count:
-            lines[band] = {"snapshots": str(count)} | {
+            lines[band] = {"snapshots": f"{count:,}"} | {
                 f"in the {100 * mass:.0f} % set [%]": percent(share.sel(band=band), "covered")
                 for mass, share in shares.items()
             }
@@ -243,14 +248,14 @@ def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
             for key in ("map_error", "area")
         ]
         lines[name] = {
-            "snapshots": part.sizes["snapshot"],
-            "in the 90 % set [%]": round(100 * float((part.level <= 0.9).mean()), 1),
-            "error, half at most [m]": round(float(halves[0][0]), 1),
-            "error, 90 % at most [m]": round(float(halves[0][1]), 1),
-            "area, half at most [m²]": round(float(halves[1][0])),
-            "area, 90 % at most [m²]": round(float(halves[1][1])),
+            "snapshots": f"{part.sizes['snapshot']:,}",
+            "in the 90 % set [%]": f"{100 * float((part.level <= 0.9).mean()):.1f}",
+            "median error [m]": f"{halves[0][0]:.1f}",
+            "90 % error [m]": f"{halves[0][1]:.1f}",
+            "median area [m²]": f"{halves[1][0]:,.0f}",
+            "90 % area [m²]": f"{halves[1][1]:,.0f}",
         }
-    return pd.DataFrame(lines).T.astype({"snapshots": int})
+    return pd.DataFrame(lines).T
 
 
 def headline(table: xr.Dataset, printed: xr.Dataset) -> str:

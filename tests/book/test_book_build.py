@@ -17,7 +17,7 @@ FILES = (
     "book/references.bib",
     "book/_static/book.css",
     "book/_static/explorer/settings.json",
-    "book/_static/generated/sensitivity.png",
+    "book/_static/generated/sensitivity.svg",
     "book/chapters/01_digital_twin.ipynb",
     "notebooks/01_digital_twin.py",
 )

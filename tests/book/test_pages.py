@@ -32,14 +32,17 @@ def test_api_describes_every_public_name_with_its_docstring() -> None:
 def test_api_describes_every_module() -> None:
     root = Path(locus.__file__).parent
     files = {".".join(("locus", *p.relative_to(root).with_suffix("").parts)) for p in root.rglob("*.py")}
-    modules = pages.api()["modules"]
+    modules = {name: text for folder in pages.api_folders().values() for name, text in folder.items()}
+    listed = {name: text for folder in pages.api()["folders"].values() for name, text in folder.items()}
+    assert listed.keys() == modules.keys()
+    assert all(listed.values()), "each module says what it turns into what"
     assert modules.keys() == {name.removesuffix(".__init__") for name in files} - {"locus"}
     assert ".. py:class:: SionnaTwin" in modules["locus.twin.sionna"]
 
 
 def test_pages_need_neither_sionna_nor_its_compiler() -> None:
     program = (
-        "import sys; from locus.book import pages, scaling; pages.api(); scaling.numbers();"
+        "import sys; from locus.book import pages, scaling; pages.api(); pages.api_folders(); scaling.numbers();"
         "print([m for m in ('sionna', 'drjit', 'mitsuba') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -91,9 +94,23 @@ def test_status_tells_what_the_report_says(tmp_path: Path, monkeypatch: pytest.M
     assert told["machines"] == {("Linux", 2, 8.0): 2}
     text = pages.render("status.md", told)
     assert "| `models/a` | computed | 3.0 s | 2026-01-02 03:04 | `ab` |" in text
-    assert "| `models/b` | computed | not noted | not noted | `ab` |" in text
+    assert "| `models/b` | computed | – | – | `ab` |" in text
     assert str(tmp_path) not in text
     assert "## Training" not in text
+
+
+def test_status_counts_the_trials_of_the_campaign() -> None:
+    told = pages.status(locus.open_run("paper"))
+    recorded = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))["campaign"]
+    names = ("planned", "done", "survived", "found", "refused", "accepted", "harmless", "wrong")
+    text = pages.render("status.md", told)
+    for part in ("kills", "bit flips", "hostile inputs", "lost workers", "full disks"):
+        (line,) = (line for line in text.splitlines() if line.startswith(f"| {part} |"))
+        shown = [int(cell.strip().replace(",", "").replace("\u202f", "")) for cell in line.strip("| ").split("|")[1:]]
+        assert shown == [recorded["parts"][part][name] for name in names]
+        assert recorded["parts"][part]["wrong"] == 0
+    for one in recorded.get("mended", []):
+        assert f"- {one}" in text.splitlines()
 
 
 def test_status_tells_how_the_papers_networks_were_trained() -> None:
@@ -185,4 +202,4 @@ def test_on_a_device_follows_the_measurements() -> None:
     for kind, title in device.TITLES.items():
         lost, low, high = methods[kind]["lost"]
         assert f"| {title} | {files[kind]['bytes'] / 1000:.1f} kB |" in text
-        assert f"{lost:.4f} [{low:.4f}, {high:.4f}]" in text
+        assert f"{lost:.3f} [{low:.3f}, {high:.3f}]" in text

@@ -24,7 +24,7 @@ from locus.experiment.libraries import Observations
 from locus.experiment.other_twin import OtherTwin
 from locus.experiment.rows import Rows
 from locus.experiment.table import SCORER_TITLES, Table
-from locus.receiver import fit, observation
+from locus.receiver import fit_numpy, observation
 from locus.room.materials import permittivity
 from locus.score import pairwise, weight_files
 from locus.twin import image
@@ -81,6 +81,9 @@ KEPT = [
     "results/floors",
     "results/robustness",
     "results/reachable",
+    "results/walk",
+    "results/searches",
+    "results/mapped",
     "results/witness",
 ]
 SEEDS = ["results/eval_grid.seeds", "results/eval_random.seeds"]
@@ -89,20 +92,21 @@ EVERYTHING = ["candidates/train", "observations/train", *KEPT[:4], "wrong_candid
 ROWS = ["results/eval_random", "results/eval_grid"]
 AVERAGED = [*SEEDS, "results/seeds"]
 SUMMARISED = ["results/table", "results/other_twin", "results/raw_iq", "results/phase_free", "results/nats"]
-ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness"]
-WRONG = ["results/robustness", "results/reachable"]
-PATH_SETS = ["results/nats", "results/any_radio", "results/floors", "results/robustness", "results/reachable"]
+ROBUST = ["models/locus_dt.robust", "results/floors", "results/robustness", "results/walk", "results/mapped"]
+WRONG = ["results/robustness", "results/reachable", "results/walk"]
+PATH_SETS = ["results/nats", "results/any_radio", "results/floors", *WRONG, "results/searches", "results/mapped"]
 """Results of the path set, beside rows and table."""
 LATER = (
     *("results/seeds", "results/other_twin", "results/phase_free", "results/nats", "results/moved"),
-    *("results/any_radio", "results/reachable"),
+    *("results/any_radio", "results/reachable", "results/walk", "results/searches"),
 )
 OWN = ("models/locus_dt.robust", "models/locus_dt.seed1", "results/temperature", "models/path_set")
 NO_TWIN = [name for name in KEPT[1:] if name not in (*OWN, *LATER)]
 """Steps that depend on the baselines."""
-NO_SAMPLES = [name for name in WITH_SEEDS if name not in ("results/raw_iq", "models/path_set", "results/reachable")]
+UNTRAINED = ("models/path_set", "results/reachable", "results/searches")
+NO_SAMPLES = [name for name in WITH_SEEDS if name not in ("results/raw_iq", *UNTRAINED)]
 """Steps that depend on estimated paths as networks see them."""
-TRAINED = [name for name in WITH_SEEDS if name not in ("results/temperature", "models/path_set", "results/reachable")]
+TRAINED = [name for name in WITH_SEEDS if name not in ("results/temperature", *UNTRAINED)]
 """Steps that depend on networks."""
 ON_LOCUS_DT = [name for name in TRAINED[4:] if name != "results/raw_iq"]
 RADIOS = ["results/moved", "results/any_radio"]
@@ -191,6 +195,10 @@ def test_every_bar_says_what_it_does(made: Path) -> None:
         "fitting floors",
         "evaluating with wrong twins",
         "sampling worlds",
+        "fitting walks",
+        "walking",
+        "searching",
+        "mapping rooms",
         "01_room",
         "02_score",
     ]
@@ -203,7 +211,7 @@ def test_it_begins_with_what_it_takes_and_ends_with_what_came_out(
     settings = [f"--set={name}={value}" for name, value in TINY.items()]
     assert main(["reproduce", "--profile", "smoke", "--run", "tiny", *settings]) == 0
     lines = capsys.readouterr().out.splitlines()
-    expected = rf"tiny: 1 of {ALL} steps to make, about [\d.]+ s on \d+ workers, at most 0.00 GiB"
+    expected = rf"tiny: 1 of {ALL} steps to make, about [\d.]+ s on \d+ workers, at most [\d.]+ kB"
     assert re.fullmatch(expected, lines[0])
     ends = lines[-len(SCORER_TITLES) - 2 :]
     assert ends[0].split() == ["Eval", "Grid", "Eval", "Random"]
@@ -268,7 +276,7 @@ class TestRemove:
 
     @pytest.mark.parametrize("name", ["../data/tiny", "..", ".", "/", "a/b", ".removed", ""])
     def test_paths_are_refused(self, copy: Path, name: str) -> None:
-        with pytest.raises(ValueError, match=r"Expected 'run' of letters"):
+        with pytest.raises(ValueError, match=r"Expected 'run' of at most 100 letters"):
             runs.remove_run(name)
         assert (copy / "data" / "tiny" / "run.yml").is_file()
 
@@ -306,7 +314,7 @@ def test_a_setting_makes_due_what_reads_it_and_what_follows(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("judge.metrics", ["results/test", *ROWS, *AVERAGED, *SUMMARISED, "results/floors", *WRONG]),
+        ("judge.metrics", ["results/test", *ROWS, *AVERAGED, *SUMMARISED, "results/floors", *WRONG, "results/mapped"]),
         (
             "room.errors",
             ["wrong_candidates/train", "models/locus_dt.robust", "models/path_set", *ROWS, "results/table", *PATH_SETS],
@@ -428,7 +436,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(copy: Path, capsys: py
     assert main(["reproduce", "--profile", "smoke", "--run", "other", "--dry-run", *settings]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("candidates/train: to make, about ")
-    assert "GiB" in printed[0]
+    assert re.search(r"at most [\d.,]+ [kMG]B", printed[0])
     assert printed[-1].startswith(f"other: {ALL} of {ALL} steps to make, about ")
     assert sorted((copy / "data").rglob("*")) == before
 
@@ -468,7 +476,7 @@ def test_runs_are_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_run_may_not_take_a_profiles_name(copy: Path) -> None:
     with pytest.raises(ValueError, match=r"Expected 'run' other than the profiles .*, got 'quick'"):
         locus.open_run("smoke", None, "quick")
-    with pytest.raises(ValueError, match=r"Expected 'run' of letters, .* got '\.\./x'"):
+    with pytest.raises(ValueError, match=r"Expected 'run' of at most 100 letters, .* got '\.\./x'"):
         locus.open_run("smoke", None, "../x")
 
 
@@ -496,12 +504,12 @@ class TestWitness:
         self, copy: Path, monkeypatch: pytest.MonkeyPatch, module: str
     ) -> None:
         """Change one stage at a time slightly, without raising its RECIPE."""
-        sample, refine, features = locus.Layout.sample, fit.refine, pairwise.features
+        sample, refine, features = locus.Layout.sample, fit_numpy.refine, pairwise.features
         mutations: dict[str, tuple[object, str, Callable[..., object]]] = {
             "layout": (locus.Layout, "sample", lambda self, *given: sample(self, *given) + 1e-6),
             "twin": (image, "permittivity", lambda *given: 1.0001 * permittivity(*given)),
             "observation": (observation, "array_response", lambda aoa, count: array_response(aoa + 1e-4, count)),
-            "estimator": (fit, "refine", lambda channel, state, _: refine(channel, state, 2)),
+            "estimator": (fit_numpy, "refine", lambda channel, state, _: refine(channel, state, 2)),
             "features, score or baselines": (
                 pairwise,
                 "features",

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from browser import MEND, find_browser
+from explorer_page import CHAPTER, SCENE, settle
 from patience import patience
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from served import served
 from smoke import locked, smoke_run
 
 from locus.book import build, reproduce
 from locus.book.chapters import chapters
 
 Open = Callable[..., Page]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture(scope="session")
@@ -46,10 +41,8 @@ def built(request: pytest.FixtureRequest, smoke_folder: Path, shared_folder: Pat
 @pytest.fixture(scope="session")
 def site(built: Path) -> Iterator[str]:
     """Address of the built book."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=built)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(built) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
@@ -77,3 +70,21 @@ def new_page(chromium: Browser) -> Iterator[Open]:
     yield make
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(params=[1280, 390], ids=["desktop", "phone"])
+def explorer(request: pytest.FixtureRequest, site: str, new_page: Open) -> Iterator[Page]:
+    """The chapter, once its first map is drawn; fails on any error while it is open."""
+    page = new_page(request.param)
+    wrong: list[str] = []
+    page.on(
+        "requestfailed", lambda request: wrong.append(request.url) if request.failure != "net::ERR_ABORTED" else None
+    )
+    page.on("response", lambda response: wrong.append(response.url) if response.status >= 400 else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.goto(f"{site}/{CHAPTER}#{SCENE}", wait_until="networkidle")
+    page.locator("#explorer .map").scroll_into_view_if_needed()
+    settle(page)
+    yield page
+    assert wrong == []

@@ -8,5 +8,7 @@ import yaml
 
 _TOC = yaml.safe_load((Path(__file__).parents[2] / "_toc.yml").read_text(encoding="utf-8"))
 
-PAGES = [f"{name}.html" for name in (_TOC["root"], *(chapter["file"] for chapter in _TOC["chapters"]))]
+_FILES = [page["file"] for chapter in _TOC["chapters"] for page in (chapter, *chapter.get("sections", []))]
+
+PAGES = [f"{name}.html" for name in (_TOC["root"], *_FILES)]
 CHAPTERS = [page for page in PAGES if page.startswith("book/chapters/")]

@@ -27,8 +27,14 @@
   /** @type {(element: Element | null) => Element[]} */
   const ancestors = (element) => (element ? [element, ...ancestors(element.parentElement)] : []);
 
+  // In a drawing, a text lies on the rectangle before it.
+  const paint = (/** @type {Element} */ element) => {
+    const frame = element instanceof SVGTextElement ? element.parentElement?.querySelector(":scope > rect") : null;
+    const style = getComputedStyle(frame ?? element);
+    return parse(frame ? (style.fill === "none" ? "transparent" : style.fill) : style.backgroundColor);
+  };
   const behind = (/** @type {Element} */ element) => {
-    const layers = ancestors(element).map((one) => parse(getComputedStyle(one).backgroundColor));
+    const layers = ancestors(element).map(paint);
     const opaque = layers.findIndex((layer) => layer[3] === 1);
     const base = opaque < 0 ? [255, 255, 255] : layers[opaque].slice(0, 3);
     return layers.slice(0, opaque < 0 ? layers.length : opaque).reduceRight((below, layer) => over(layer, below), base);

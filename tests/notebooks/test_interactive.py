@@ -33,7 +33,7 @@ def callback_of(
 ) -> tuple[Callable[..., Figure], dict[str, Any]]:
     """The function that the interactive cell connects to its widgets, and the range of each argument.
 
-    The cell runs after those it depends on, the imports and the settings at the start of a chapter.
+    The cell runs after those it depends on, the recipe, the imports and the settings at the start of a chapter.
     """
     notebook = jupytext.read(source)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -41,10 +41,10 @@ def callback_of(
     assert cell is notebook.cells[-1], "the interactive cell is the last"
     seen: list[tuple[Callable[..., Figure], dict[str, Any]]] = []
     monkeypatch.setattr(ipywidgets, "interact", lambda function, **ranges: seen.append((function, ranges)))
-    parameters, imports = code[0], code[1]
+    parameters, recipe, imports = code[:3]
     assert "parameters" in parameters.metadata["tags"]
     space: dict[str, Any] = {}
-    for text in (parameters.source, f"run = {run!r}", imports.source, cell.source):
+    for text in (parameters.source, f"run = {run!r}", recipe.source, imports.source, cell.source):
         exec(text, space)
     return seen[0]
 

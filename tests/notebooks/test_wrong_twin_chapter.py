@@ -21,7 +21,8 @@ def test_sizes_are_those_of_the_run(glued: dict[str, float]) -> None:
     assert glued["num_layouts"] == 2
     assert glued["num_snapshots"] == 12
     assert glued["num_candidates"] == 50
-    assert glued["cost"] == pytest.approx(glued["exact_robust"] - glued["exact_ours"])
-    assert glued["path_all"] == pytest.approx(glued["all_1_path"] - glued["all_1_ours"])
+    # What is glued has six digits, and is below 100
+    assert glued["cost"] == pytest.approx(glued["exact_robust"] - glued["exact_ours"], abs=1e-4)
+    assert glued["path_all"] == pytest.approx(glued["all_1_path"] - glued["all_1_ours"], abs=1e-4)
     for name in ("ours", "robust", "path"):
         assert 0 <= glued[f"covered_none_exact_{name}"] <= 100

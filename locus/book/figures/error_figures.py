@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,7 +13,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from locus.book.figures.score_figures import interval_text
-from locus.draw import FLOOR, draw_map, draw_receiver, draw_room, draw_transmitter
+from locus.draw import draw_posterior
 from locus.experiment.wrong_twin import Example
 from locus.judge.credible import CREDIBLE_MASS
 from locus.score.weight_files import METHOD_TITLES
@@ -52,7 +54,7 @@ REACHABLE = {
 
 def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
     """Loss (``loss``) or coverage of the 90 % sets (``covered``) of every method against each kind of error."""
-    figure, panels = plt.subplots(3, 4, figsize=(11.0, 8.6), layout="constrained", sharey=True)
+    figure, panels = plt.subplots(6, 2, figsize=(6.6, 12.6), layout="constrained", sharey=True)
     for unused in panels.flat[len(KINDS) :]:
         unused.set_visible(False)
     exact = summary.isel(condition=np.flatnonzero(summary.kind == "none"))
@@ -72,14 +74,8 @@ def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
         axes.grid(alpha=0.3, axis="y")
     label = "truths inside the 90 % set [%]" if measure == "covered" else "adjusted loss [nat]"
     figure.supylabel(label, fontsize="medium")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
     return figure
-
-
-def listed(compared: xr.Dataset, *, better: bool) -> str:
-    """Conditions in which the first method is significantly better, or worse, as text; "none" without any."""
-    ends = compared.difference_high < 0 if better else compared.difference_low > 0
-    return named(compared.isel(condition=np.flatnonzero(ends & (compared.kind != "none"))))
 
 
 def named(kept: xr.Dataset) -> str:
@@ -91,16 +87,13 @@ def named(kept: xr.Dataset) -> str:
 
 
 def errors_frame(floored: xr.Dataset, raw: xr.Dataset) -> pd.DataFrame:
-    """L of every method under every condition, with floor and intervals, and without floor, as text."""
-    columns = [(look["label"], column) for look in METHODS.values() for column in ("L [nat]", "without floor")]
+    """L [nat] of every method under every condition, with and without floor, as text."""
+    columns = [(look["label"], column) for look in METHODS.values() for column in ("L", "bare")]
     cells = [
         [
-            text
+            f"{float(data.loss.isel(condition=index).sel({'method': name})):.2f}"
             for name in METHODS
-            for text in (
-                _text(floored.isel(condition=index).sel({"method": name}), "loss"),
-                f"{float(raw.loss.isel(condition=index).sel({'method': name})):.2f}",
-            )
+            for data in (floored, raw)
         ]
         for index in range(floored.sizes["condition"])
     ]
@@ -119,22 +112,46 @@ def coverage_frame(floored: xr.Dataset, noticed: xr.Dataset) -> pd.DataFrame:
     return _frame(floored, cells, pd.Index([*(look["label"] for look in METHODS.values()), "noticed"]))
 
 
-def behind_frame(behind: xr.Dataset) -> pd.DataFrame:
-    """Conditions in which a method is worse than the best of others, with that one's name and the difference."""
-    worse = behind.isel(condition=np.flatnonzero(behind.worse))
-    rows = [worse.isel(condition=index) for index in range(worse.sizes["condition"])]
-    cells = [[METHODS[str(one.best.values)]["label"], _text(one, "difference")] for one in rows]
-    return _frame(worse, cells, pd.Index(["better network", "L less that network's [nat]"]))
+@dataclass(frozen=True)
+class ColouredFrame:
+    """A table whose cells are HTML, as a notebook shows it."""
+
+    frame: pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        return str(self.frame.to_html(escape=False))
+
+
+def verdicts_frame(compared: Mapping[str, xr.Dataset]) -> ColouredFrame:
+    """Paired differences of losses [nat] (condition), one column per title, coloured where they are significant.
+
+    Args:
+        compared: differences with intervals, from :func:`locus.experiment.wrong_twin.compared` or ``behind``. Those
+            whose whole interval is on one side of zero are coloured.
+    """
+
+    def cell(one: xr.Dataset) -> str:
+        if not one.difference.notnull():
+            return ""
+        text = f"{float(one.difference):+.2f}"
+        if float(one.difference_high) < 0:
+            return f'<span class="better">{text}</span>'
+        return f'<span class="worse">{text}</span>' if float(one.difference_low) > 0 else text
+
+    first = next(iter(compared.values()))
+    cells = [
+        [cell(data.isel(condition=index)) for data in compared.values()] for index in range(first.sizes["condition"])
+    ]
+    return ColouredFrame(_frame(first, cells, pd.Index(list(compared))))
 
 
 def reachable_frame(reachable: xr.Dataset) -> pd.DataFrame:
-    """L of the path set and of what it could reach, with intervals; without the conditions in which it is unknown."""
-    known = reachable.isel(condition=np.flatnonzero(reachable.loss.sel({"method": "true_world"}).notnull()))
+    """L of the path set and of what it could reach, with intervals; empty where that is unknown."""
     cells = [
-        [_text(known.isel(condition=index).sel({"method": name}), "loss") for name in REACHABLE]
-        for index in range(known.sizes["condition"])
+        [_text(reachable.isel(condition=index).sel({"method": name}), "loss") for name in REACHABLE]
+        for index in range(reachable.sizes["condition"])
     ]
-    return _frame(known, cells, pd.Index(REACHABLE.values(), name="L [nat]"))
+    return _frame(reachable, cells, pd.Index(REACHABLE.values(), name="L [nat]"))
 
 
 def _text(one: xr.Dataset, name: str, scale: float = 1.0, digits: int = 2) -> str:
@@ -154,12 +171,9 @@ def _frame(data: xr.Dataset, cells: list[list[str]], columns: pd.Index) -> pd.Da
 
 def example_figure(example: Example) -> Figure:
     """Posterior maps of an example; the room and pose of the wrong twin are dashed."""
-    figure, panels = plt.subplots(1, len(example.maps), figsize=(13.2, 4.0), layout="constrained", sharey=True)
-    for axes, (title, values) in zip(panels, example.maps.items(), strict=True):
-        mesh = draw_map(axes, values.clip(min=FLOOR), cmap="viridis", vmin=FLOOR, vmax=0)
-        draw_room(axes, example.layout)
-        draw_receiver(axes, example.pose, 0.7)
-        draw_transmitter(axes, *example.position, 0.7)
+    figure, panels = plt.subplots(-(-len(example.maps) // 2), 2, figsize=(6.6, 7.8), layout="constrained")
+    for axes, (title, values) in zip(panels.flat, example.maps.items(), strict=True):
+        mesh = draw_posterior(axes, example.layout, example.pose, values, example.position, scale=0.9)
         if title != "exact twin":
             room, receiver = example.wrong
             for polygon in (room.room, *room.obstacles):
@@ -169,6 +183,8 @@ def example_figure(example: Example) -> Figure:
             axes.plot(*ray, color="#D55E00", linestyle="--", linewidth=1.2, zorder=7)
         gain = example.gains[title]
         axes.set_title(f"{title}\ntruth {gain:{'.0f' if gain >= 10 else '.1g'}} x uniform", fontsize="medium")
-        axes.set_ylabel(axes.get_ylabel() if axes is panels[0] else "")
-    figure.colorbar(mesh, ax=panels, label="relative log posterior [nat]", extend="min", shrink=0.8, aspect=30)
+        axes.set(xlabel="", ylabel="", xticks=[], yticks=[])
+        axes.spines[:].set_visible(False)
+    label = "log posterior relative to its maximum [nat]"
+    figure.colorbar(mesh, ax=panels, label=label, location="bottom", extend="min", shrink=0.7, aspect=35)
     return figure

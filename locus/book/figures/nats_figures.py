@@ -20,7 +20,7 @@ def nats_figure(found: xr.Dataset) -> Figure:
     Args:
         found: result of :func:`locus.experiment.nats.summary`.
     """
-    figure, axes = plt.subplots(figsize=(8.6, 4.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(7.0, 4.6), layout="constrained")
     before = None
     for row, name in enumerate(TITLES):
         one = found.sel({"method": name})
@@ -47,5 +47,5 @@ def nats_figure(found: xr.Dataset) -> Figure:
     axes.annotate("step [nat]", (1.02, -0.75), xycoords=axes.get_yaxis_transform(), va="center", fontsize="small")
     axes.grid(alpha=0.3, axis="x")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="upper right", frameon=False, fontsize="small")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", frameon=False, fontsize="small")
     return figure

@@ -20,7 +20,7 @@ def pairs_figure(paths: xr.Dataset, observed: xr.Dataset, candidates: dict[str, 
 
     Each panel has the sync offset at which most of its observed paths lie on traced ones.
     """
-    figure, panels = plt.subplots(1, len(candidates), figsize=(4.2 * len(candidates), 4.2), sharey=True, squeeze=False)
+    figure, panels = plt.subplots(1, len(candidates), figsize=(3.4 * len(candidates), 4.0), sharey=True, squeeze=False)
     seen = _points(observed, radio)
     for axes, (title, candidate) in zip(panels[0], candidates.items(), strict=True):
         traced = _points(paths.isel(candidate=candidate), radio)

@@ -25,8 +25,11 @@ def radio_figure(summary: xr.Dataset) -> Figure:
 
     A grey band marks the run's own setup; LOCUS-DT is shown where it can run.
     """
-    figure, panels = plt.subplots(1, len(FACTORS), figsize=(12.0, 3.9), layout="constrained", sharey=True)
-    for axes, (factor, title) in zip(panels, FACTORS.items(), strict=True):
+    num_rows = -(-len(FACTORS) // 2)
+    figure, panels = plt.subplots(num_rows, 2, figsize=(6.6, 2.5 * num_rows + 0.6), layout="constrained", sharey=True)
+    for unused in panels.flat[len(FACTORS) :]:
+        unused.set_visible(False)
+    for axes, (factor, title) in zip(panels.flat, FACTORS.items(), strict=False):
         data = summary.isel(setup=np.flatnonzero(summary.factor == factor))
         place = np.arange(data.sizes["setup"])
         for number, (name, look) in enumerate(_LOOKS.items()):
@@ -41,8 +44,8 @@ def radio_figure(summary: xr.Dataset) -> Figure:
         axes.set_xlabel(title)
         axes.set_xlim(-0.4, len(place) - 0.6)
         axes.grid(alpha=0.3, axis="y")
-    panels[0].set_ylabel("adjusted loss [nat]")
-    figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
+    figure.supylabel("adjusted loss [nat]", fontsize="medium")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 

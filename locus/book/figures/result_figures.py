@@ -9,12 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from locus import draw
 from locus.book.studies.posterior_maps import Task
-from locus.draw import FLOOR, draw_map, draw_receiver, draw_room, draw_transmitter
 from locus.experiment.table import SCORER_TITLES
 
 # Okabe-Ito colours and brown; markers and line styles differ as well, for print without colour
@@ -29,42 +29,31 @@ STYLES: dict[str, dict[str, Any]] = {
     "phase_blind": {"color": "0.55", "marker": "D", "linestyle": (0, (6, 2))},
     "bayes": {"color": "black", "marker": "*", "linestyle": (0, (1, 1))},
 }
-_COLOUR_MAP = "viridis"
-_SMALL = 0.55  # size of markers in small panels
+_SMALL = 0.7  # size of markers in small panels
 
 
-def tasks_figure(tasks: Sequence[Task], num_snapshots: int = 6) -> Figure:
-    """The paper's Fig. 2: one row per task with the room, then LOCUS-DT's maps of the first snapshots."""
-    shape = (len(tasks), 1 + min(num_snapshots, tasks[0].num_snapshots))
-    figure, panels = plt.subplots(
-        *shape, figsize=(1.5 * shape[1], 1.62 * shape[0]), layout="constrained", squeeze=False
-    )
-    for number, (task, row) in enumerate(zip(tasks, panels, strict=True), 1):
-        draw_room(row[0], task.case.layout)
-        draw_receiver(row[0], task.case.pose, _SMALL)
-        _bare(row[0], ylabel=f"task {number}")
-        for snapshot, axes in enumerate(row[1:]):
-            mesh = draw_posterior(axes, task, "locus_dt", snapshot)
-            _bare(axes)
-    panels[0, 0].set_title("room", fontsize="medium")
-    for number, axes in enumerate(panels[0, 1:], 1):
-        axes.set_title(f"TX {number}", fontsize="medium")
-    _colour_bar(figure, mesh, panels)
-    return figure
+def tasks_figure(tasks: Sequence[Task], num_snapshots: int = 3) -> Figure:
+    """The paper's Fig. 2: one row per task, with LOCUS-DT's maps of the first snapshots."""
+    rows = [(f"task {number}", task, "locus_dt") for number, task in enumerate(tasks, 1)]
+    return _maps_figure(rows, min(num_snapshots, tasks[0].num_snapshots))
 
 
-def methods_figure(task: Task, num_snapshots: int = 6) -> Figure:
+def methods_figure(task: Task, num_snapshots: int = 3) -> Figure:
     """The paper's Fig. 3 for one task: one row per method, one column per snapshot."""
-    shape = (len(task.maps), min(num_snapshots, task.num_snapshots))
-    figure, panels = plt.subplots(
-        *shape, figsize=(1.5 * shape[1] + 0.3, 1.5 * shape[0] + 0.6), layout="constrained", squeeze=False
-    )
-    for name, row in zip(task.maps, panels, strict=True):
+    rows = [(SCORER_TITLES[name], task, name) for name in task.maps]
+    return _maps_figure(rows, min(num_snapshots, task.num_snapshots))
+
+
+def _maps_figure(rows: Sequence[tuple[str, Task, str]], num_snapshots: int) -> Figure:
+    """Maps of the first snapshots, one row per (title, task, method)."""
+    size = (2.1 * num_snapshots + 0.3, 2.1 * len(rows) + 0.9)
+    figure, panels = plt.subplots(len(rows), num_snapshots, figsize=size, layout="constrained", squeeze=False)
+    for (title, task, method), row in zip(rows, panels, strict=True):
         for snapshot, axes in enumerate(row):
-            mesh = draw_posterior(axes, task, name, snapshot)
-            _bare(axes, ylabel="" if snapshot else SCORER_TITLES[name])
+            mesh = draw_posterior(axes, task, method, snapshot)
+            _bare(axes, ylabel="" if snapshot else title)
     for number, axes in enumerate(panels[0], 1):
-        axes.set_title(f"TX {number}", fontsize="medium")
+        axes.set_title(f"transmitter {number}", fontsize="medium")
     _colour_bar(figure, mesh, panels)
     return figure
 
@@ -78,34 +67,30 @@ def posterior_figure(task: Task, method: str, snapshot: int) -> Figure:
     return figure
 
 
-def snapshots_figure(task: Task, num_snapshots: int = 3) -> Figure:
-    """LOCUS-DT's maps of the first snapshots of a task, side by side."""
-    figure, panels = plt.subplots(
-        1, num_snapshots, figsize=(3.6 * num_snapshots, 3.9), layout="constrained", sharey=True
-    )
+def snapshots_figure(task: Task, num_snapshots: int = 3, *, narrow: bool = False) -> Figure:
+    """LOCUS-DT's maps of the first snapshots of a task, side by side or, ``narrow``, below each other."""
+    shape = (num_snapshots, 1) if narrow else (1, num_snapshots)
+    size = (3.5, 3.5 * num_snapshots + 0.6) if narrow else (3.2 * num_snapshots, 4.0)
+    figure, panels = plt.subplots(*shape, figsize=size, layout="constrained")
     for number, axes in enumerate(panels):
-        mesh = draw_posterior(axes, task, "locus_dt", number)
-        axes.set(title=f"transmitter {number + 1}", ylabel=axes.get_ylabel() if number == 0 else "")
-    figure.colorbar(mesh, ax=panels, label="relative log posterior [nat]", extend="min", shrink=0.8, aspect=30)
+        mesh = draw_posterior(axes, task, "locus_dt", number, scale=0.9)
+        _bare(axes)
+        axes.set_title(f"transmitter {number + 1}")
+    _colour_bar(figure, mesh, panels)
     return figure
 
 
-def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: float = _SMALL) -> QuadMesh:
+def draw_posterior(axes: Axes, task: Task, method: str, snapshot: int, scale: float = _SMALL) -> ScalarMappable:
     """Relative log posterior of one snapshot over the room, with receiver and true transmitter."""
-    # Impossible candidates are -inf, which would be drawn white like points outside free space
-    shown = task.maps[method].isel(snapshot=snapshot).clip(min=FLOOR)
-    mesh = draw_map(axes, shown, cmap=_COLOUR_MAP, vmin=FLOOR, vmax=0)
-    axes.fill(*task.case.layout.room.exterior.xy, color="0.85", zorder=0)  # margin along the walls
-    draw_room(axes, task.case.layout)
-    draw_receiver(axes, task.case.pose, scale)
-    draw_transmitter(axes, *task.true_position(snapshot), scale)
-    return mesh
+    logs = task.maps[method].isel(snapshot=snapshot)
+    position = task.true_position(snapshot)
+    return draw.draw_posterior(axes, task.case.layout, task.case.pose, logs, position, scale=scale)
 
 
 def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
     """Coverage minus nominal level, per method, from :func:`locus.judge.metrics.coverage`."""
     layout = ConstrainedLayoutEngine(w_pad=0.12)
-    figure, panels = plt.subplots(3, 3, figsize=(8.6, 7.6), layout=layout, sharex=True)
+    figure, panels = plt.subplots(3, 3, figsize=(7.0, 7.4), layout=layout, sharex=True)
     for (name, curve), axes in zip(curves.items(), panels.flat, strict=True):
         nominal = 100 * curve.nominal
         low, high, found = (100 * curve[part] - nominal for part in ("low", "high", "coverage"))
@@ -124,9 +109,11 @@ def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
 
 def use_figure(rows: xr.Dataset) -> Figure:
     """Distributions over snapshots: error of the most probable candidate, and area of the 90 % set."""
-    figure, panels = plt.subplots(1, 2, figsize=(8.6, 4.0), layout="constrained", sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(7.0, 4.4), layout="constrained", sharey=True)
     labels = {"map_error": "error of the most probable candidate [m]", "area": "area of the smallest 90 % set [m²]"}
-    share = 100 * np.arange(1, rows.sizes["snapshot"] + 1) / rows.sizes["snapshot"]
+    # No more steps than can be told apart, as every one of them is kept in the file
+    kept = np.unique(np.linspace(0, rows.sizes["snapshot"] - 1, 400).round().astype(int))
+    share = 100 * (kept + 1) / rows.sizes["snapshot"]
     for axes, (key, label) in zip(panels, labels.items(), strict=True):
         ordered = {name: np.sort(rows[key].sel({"method": name}).values) for name in SCORER_TITLES}
         positive = min(values[values > 0].min(initial=np.inf) for values in ordered.values())
@@ -134,7 +121,9 @@ def use_figure(rows: xr.Dataset) -> Figure:
         for name, values in ordered.items():
             # Draw exact hits at the left edge, as a logarithmic axis has no zero
             style = {"color": STYLES[name]["color"], "linestyle": STYLES[name]["linestyle"], "linewidth": 1.8}
-            axes.step([left, *np.maximum(values, left)], [0, *share], where="post", label=SCORER_TITLES[name], **style)
+            axes.step(
+                [left, *np.maximum(values[kept], left)], [0, *share], where="post", label=SCORER_TITLES[name], **style
+            )
         axes.set(xscale="log", xlabel=label, xlim=(left, None), ylim=(0, 100))
         axes.axhline(50, color="0.6", linewidth=0.8, zorder=0)
         axes.axhline(90, color="0.6", linewidth=0.8, zorder=0)
@@ -147,7 +136,7 @@ def use_figure(rows: xr.Dataset) -> Figure:
 
 def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
     """Loss with intervals by kind of channel and by SNR of the strongest path, each (bin, method)."""
-    figure, panels = plt.subplots(2, 1, figsize=(8.2, 7.0), layout="constrained")
+    figure, panels = plt.subplots(2, 1, figsize=(7.0, 8.4), layout="constrained")
     for axes, data, label in zip(panels, (strata, snr), ("simplest path", "SNR of the strongest path"), strict=True):
         kept = data.isel(bin=np.flatnonzero(data.num_snapshots.values > 0))
         centre = np.arange(kept.sizes["bin"])
@@ -157,7 +146,7 @@ def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
             ends = np.nan_to_num(np.abs(np.stack([one.loss - one.loss_low, one.loss_high - one.loss])))
             style = {"color": STYLES[name]["color"], "marker": STYLES[name]["marker"], "linestyle": "none"}
             axes.errorbar(place, one.loss, yerr=ends, capsize=2.5, label=SCORER_TITLES[name], **style)
-        names = [f"{name}\n({count})" for name, count in zip(kept.bin.values, kept.num_snapshots.values, strict=True)]
+        names = [f"{name}\n({count:,})" for name, count in zip(kept.bin.values, kept.num_snapshots.values, strict=True)]
         axes.set_xticks(centre, names)
         axes.axhline(0, color="0.4", linewidth=0.8, zorder=0)
         axes.set(xlabel=f"{label} (number of snapshots)", ylabel="adjusted loss [nat]")
@@ -176,7 +165,7 @@ def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: 
         threshold_db: detection threshold of the estimator, as an SNR [dB].
     """
     figure, (plan, stems) = plt.subplots(
-        1, 2, figsize=(9.0, 4.3), layout="constrained", gridspec_kw={"width_ratios": [1.35, 1]}
+        2, 1, figsize=(5.6, 8.2), layout="constrained", gridspec_kw={"height_ratios": [1.5, 1]}
     )
     mesh = draw_posterior(plan, task, "locus_dt", snapshot, scale=0.9)
     guess = task.case.paths.isel(candidate=most_probable)
@@ -209,7 +198,7 @@ def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: 
 
 def moved_figure(moved: xr.Dataset) -> Figure:
     """Loss (distance, method) of ideal receivers and LOCUS-DT over the transmitter's distance from its candidate."""
-    figure, axes = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
+    figure, axes = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
     place = np.arange(moved.sizes["distance"])
     for number, name in enumerate(moved.method.values):
         one = moved.sel({"method": name})
@@ -239,6 +228,6 @@ def _bare(axes: Axes, ylabel: str = "") -> None:
     axes.patch.set_visible(False)  # so that it does not cover an arrow that extends from another panel
 
 
-def _colour_bar(figure: Figure, mesh: QuadMesh, panels: Any) -> None:
+def _colour_bar(figure: Figure, mesh: ScalarMappable, panels: Any) -> None:
     label = "relative log posterior [nat]"
     figure.colorbar(mesh, ax=panels, label=label, extend="min", location="bottom", shrink=0.5, aspect=40, pad=0.02)

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from locus.book.tables import number_with_interval
-from locus.draw import draw_map, draw_receiver, draw_room, draw_transmitter
+from locus.draw import draw_posterior
 from locus.room.layout import Layout, Pose
 from locus.score.weight_files import METHOD_TITLES
 from locus.settings.config import Training
@@ -23,7 +23,6 @@ from locus.settings.config import Training
 # Okabe-Ito colours, distinguishable for colour-blind readers
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _LINES = ("-", "--", ":")
-_DEPTH = 12.0  # [nat] below the maximum at which maps are clipped
 
 
 def matching_figure(
@@ -35,7 +34,7 @@ def matching_figure(
     mirrored to the angle at which a linear array receives them.
     """
     figure, panels = plt.subplots(
-        len(candidates), 1, figsize=(7.0, 2.1 * len(candidates)), layout="constrained", sharex=True, sharey=True
+        len(candidates), 1, figsize=(6.6, 2.1 * len(candidates)), layout="constrained", sharex=True, sharey=True
     )
     for axes, (title, paths) in zip(np.atleast_1d(panels), candidates.items(), strict=True):
         _stems(axes, paths, snr_range, "twin", _COLOURS[0], "o", 9)
@@ -83,28 +82,25 @@ def posterior_figure(
     figure, panels = plt.subplots(
         num_rows,
         num_columns,
-        figsize=(3.9 * num_columns, 3.75 * num_rows + 1.1),
+        figsize=(3.3 * num_columns, 3.4 * num_rows + 1.1),
         layout="constrained",
         squeeze=False,
         sharex=True,
         sharey=True,
     )
     for axes, (title, value), transmitter in zip(panels.flat, maps.items(), transmitters, strict=True):
-        mesh = draw_map(axes, value - value.max(), cmap="viridis", vmin=-_DEPTH, vmax=0)
-        draw_room(axes, layout)
-        draw_receiver(axes, pose)
-        draw_transmitter(axes, *transmitter)
+        mesh = draw_posterior(axes, layout, pose, value, transmitter)
         axes.set_title(title, fontsize="medium")
         axes.label_outer()
     label = "log posterior relative to its maximum [nat]"
     figure.colorbar(mesh, ax=panels, label=label, location="bottom", extend="min", shrink=0.7, aspect=35)
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 
 def normaliser_figure(study: xr.Dataset, labels: Sequence[str]) -> Figure:
     """Results of ``sampled_normaliser``: one line and band per snapshot, named by ``labels``."""
-    figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.9), layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(7.0, 3.9), layout="constrained")
     for axes, name in zip(panels, ("log_ratio", "loss"), strict=True):
         for number, label in enumerate(labels):
             value = study[name].isel(snapshot=number)
@@ -120,7 +116,7 @@ def normaliser_figure(study: xr.Dataset, labels: Sequence[str]) -> Figure:
     panels[0].set_ylabel("log of mean over integral [nat]")
     panels[1].set_ylabel("adjusted loss of the snapshot [nat]")
     bound = panels[1].plot(study["size"], -np.log(study["size"]), color="0.3", linewidth=1.2, linestyle=(0, (1, 1)))
-    panels[1].legend(bound, ["least possible, -log N"], frameon=False, loc="lower left")
+    panels[1].legend(bound, ["least possible, −log N"], frameon=False, loc="lower left")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(labels), frameon=False)
     return figure
 
@@ -128,7 +124,7 @@ def normaliser_figure(study: xr.Dataset, labels: Sequence[str]) -> Figure:
 def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
     """Learning curves (method, epoch), one panel per title: validation solid, training dashed, dots: kept weights."""
     figure, all_axes = plt.subplots(
-        1, len(panels), figsize=(max(6.0, 4.3 * len(panels)), 3.9), layout="constrained", squeeze=False, sharey=True
+        1, len(panels), figsize=(max(6.0, 3.5 * len(panels)), 3.9), layout="constrained", squeeze=False, sharey=True
     )
     names = list(dict.fromkeys(str(name).partition(".")[0] for data in panels.values() for name in data.method.values))
     for axes, (title, data) in zip(all_axes[0], panels.items(), strict=True):
@@ -161,7 +157,8 @@ def feature_table(twin: NDArray[np.float32], observation: NDArray[np.float32]) -
     names = ("cosine", "sine", "SNR, scaled")
     columns = pd.MultiIndex.from_product([sides, names])
     values = np.concatenate([np.reshape(side, (-1, len(names))) for side in sides.values()], axis=1)
-    return pd.DataFrame(values, pd.RangeIndex(1, len(values) + 1, name="path"), columns).round(3)
+    cells = [[f"{value:z.3f}" for value in row] for row in values]
+    return pd.DataFrame(cells, pd.RangeIndex(1, len(values) + 1, name="path"), columns)
 
 
 def summary_table(summary: xr.Dataset, labels: Mapping[str, str]) -> pd.DataFrame:
@@ -183,12 +180,13 @@ def interval_text(data: xr.Dataset, name: str, scale: float = 1.0, digits: int =
 
 
 def comparison_table(summary: xr.Dataset, labels: Mapping[str, str], printed: xr.Dataset) -> pd.DataFrame:
-    """:func:`summary_table`, and beside it the loss and ratio that the paper prints for each method."""
-    table = summary_table(summary, labels)
+    """L and R from :func:`summary_table`, and beside them those that the paper prints for each method."""
+    table = summary_table(summary, labels)[["L [nat]", "R [%]"]]
+    table.columns = pd.MultiIndex.from_product([["test rooms"], table.columns])
     for evaluation, title in (("random", "paper, Eval Random"), ("grid", "paper, Eval Grid")):
         theirs = printed.sel({"evaluation": evaluation, "method": [name.partition(".")[0] for name in labels]})
-        pairs = zip(theirs.loss.values, theirs.ratio.values, strict=True)
-        table[f"{title}: L, R"] = [f"{loss:.2f}, {100 * ratio:.1f} %" for loss, ratio in pairs]
+        table[title, "L"] = [f"{loss:.2f}" for loss in theirs.loss.values]
+        table[title, "R"] = [f"{100 * ratio:.1f}" for ratio in theirs.ratio.values]
     return table
 
 

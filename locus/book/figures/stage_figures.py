@@ -29,12 +29,26 @@ _ORDER_COLOURS = ("black", "#0072B2", "#D55E00", "#009E73")
 
 def room_figure(layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> Figure:
     """The room, the receiver and the candidate positions."""
-    figure, axes = plt.subplots(figsize=(7.0, 5.2), layout="constrained")
+    figure, axes = plt.subplots(figsize=(6.2, 5.2), layout="constrained")
     draw_room(axes, layout)
     axes.plot(*candidates.T, ".", color="0.45", markersize=3, label=f"{len(candidates)} candidates")
     draw_receiver(axes, pose)
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return figure
+
+
+def most_spread(paths: xr.Dataset, num_paths: int) -> int:
+    """Index of the candidate whose strongest paths differ most in direction, by the smallest angle between two of them.
+
+    Raises:
+        ValueError: no candidate has ``num_paths`` paths.
+    """
+    enough = paths.valid.sum("path").values >= num_paths
+    if not enough.any():
+        raise ValueError(f"Expected a candidate with at least {num_paths} paths, got none")
+    angles = np.sort(paths.aoa.values[:, :num_paths], axis=1)
+    gaps = np.diff(angles, axis=1, append=angles[:, :1] + 2 * np.pi)
+    return int(np.where(enough, gaps.min(axis=1), -1).argmax())
 
 
 def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figure:
@@ -46,7 +60,7 @@ def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figu
         paths: two path sets (path) of one candidate, by display name; the first is drawn below the second.
     """
     figure, (room, stems) = plt.subplots(
-        1, 2, figsize=(8.6, 4.4), layout="constrained", gridspec_kw={"width_ratios": [1.05, 1]}
+        1, 2, figsize=(7.2, 4.2), layout="constrained", gridspec_kw={"width_ratios": [1.05, 1]}
     )
     draw_room(room, layout)
     styles: tuple[dict[str, Any], ...] = (
@@ -72,8 +86,8 @@ def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figu
     lines = [
         Line2D([], [], color=_ORDER_COLOURS[n % len(_ORDER_COLOURS)], linewidth=2.5, label=names[n]) for n in orders
     ]
-    figure.legend(handles=lines, loc="outside upper left", ncols=4, frameon=False, handlelength=1.2, columnspacing=1)
-    figure.legend(*stems.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    figure.legend(handles=lines, loc="outside upper left", ncols=2, frameon=False, handlelength=1.2, columnspacing=1)
+    figure.legend(*stems.get_legend_handles_labels(), loc="outside upper right", frameon=False)
     stems.set(xlabel="angle of arrival [degrees]", ylabel="SNR per sample [dB]", xlim=(-180, 180))
     stems.set_xticks(range(-180, 181, 60))
     stems.grid(alpha=0.3)
@@ -83,7 +97,7 @@ def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figu
 def map_figure(layout: Layout, pose: Pose, values: list[xr.DataArray], colour_maps: list[str]) -> Figure:
     """Maps over a grid of candidates, one panel per array (candidate) in ``values``, labelled by its attributes."""
     figure, panels = plt.subplots(
-        1, len(values), figsize=(4.4 * len(values), 3.6), layout="constrained", squeeze=False, sharey=True
+        1, len(values), figsize=(3.5 * len(values), 3.1), layout="constrained", squeeze=False, sharey=True
     )
     for axes, value, colour_map in zip(panels[0], values, colour_maps, strict=True):
         mesh = draw_map(axes, value, cmap=colour_map)
@@ -101,7 +115,7 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
     """A snapshot (sample, antenna): its samples, and its matched filter with true and estimated paths (path)."""
     radio = Radio.carried_by(snapshot) or Radio()
     figure, (raw, filtered) = plt.subplots(
-        1, 2, figsize=(8.6, 3.8), layout="constrained", gridspec_kw={"width_ratios": [1, 1.5]}
+        1, 2, figsize=(7.2, 3.8), layout="constrained", gridspec_kw={"width_ratios": [1, 1.5]}
     )
     level = 10 * np.log10(np.abs(snapshot.iq.values) ** 2 / radio.noise_power)
     mesh = raw.imshow(level.T, aspect="auto", origin="lower", cmap="viridis", vmin=-10, interpolation="nearest")
@@ -135,7 +149,7 @@ def error_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
     The shading shows the share of snapshots in which not all paths are found.
     """
     figure, panels = plt.subplots(
-        2, len(curves), figsize=(8.6, 5.4), layout="constrained", sharex=True, sharey="row", squeeze=False
+        2, len(curves), figsize=(7.2, 5.6), layout="constrained", sharex=True, sharey="row", squeeze=False
     )
     scales = {"angle": (180 / np.pi, "error of the angle [degrees]"), "delay": (1e9, "error of the delay [ns]")}
     for row, (name, (scale, label)) in zip(panels, scales.items(), strict=True):
@@ -165,12 +179,20 @@ def error_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
 def pairs_figure(pairs: xr.Dataset) -> Figure:
     """Angle and SNR of the strongest estimated path over those of the strongest traced path, (snapshot)."""
     found = pairs.isel(snapshot=pairs.valid.values)
-    figure, (angle, snr) = plt.subplots(1, 2, figsize=(8.6, 3.8), layout="constrained")
-    angle.plot(np.degrees(found.true_aoa), np.degrees(found.aoa), ".", markersize=3, color="#0072B2", alpha=0.6)
+    figure, (angle, snr) = plt.subplots(1, 2, figsize=(7.2, 3.8), layout="constrained")
+    angle.plot(
+        np.degrees(found.true_aoa),
+        np.degrees(found.aoa),
+        ".",
+        markersize=3,
+        color="#0072B2",
+        alpha=0.6,
+        rasterized=True,
+    )
     angle.plot([-180, -90, 90, 180], [0, -90, 90, 0], color="black", linewidth=0.8, zorder=0)
     angle.set(xlabel="traced angle [degrees]", ylabel="estimated angle [degrees]", xlim=(-180, 180), ylim=(-95, 95))
     angle.set_xticks(range(-180, 181, 90))
-    snr.plot(found.true_snr_db, found.snr_db, ".", markersize=3, color="#0072B2", alpha=0.6)
+    snr.plot(found.true_snr_db, found.snr_db, ".", markersize=3, color="#0072B2", alpha=0.6, rasterized=True)
     ends = [pairs.attrs["threshold_db"] - 15, float(found.snr_db.max())]
     snr.plot(ends, ends, color="black", linewidth=0.8, zorder=0)
     snr.axhline(pairs.attrs["threshold_db"], color="#D55E00", linestyle="--", linewidth=1)
@@ -183,7 +205,7 @@ def pairs_figure(pairs: xr.Dataset) -> Figure:
 def ambiguity_figure(aoa: float, num_antennas: int) -> Figure:
     """A linear array, and wavefronts from an angle and from its mirror image, which the array cannot distinguish."""
     figure, (plan, phases) = plt.subplots(
-        1, 2, figsize=(8.6, 3.4), layout="constrained", gridspec_kw={"width_ratios": [1.2, 1]}
+        1, 2, figsize=(7.2, 3.4), layout="constrained", gridspec_kw={"width_ratios": [1.2, 1]}
     )
     y = -np.arange(num_antennas) / 2  # antenna m is m/2 wavelengths to the right of the heading
     plan.plot(np.zeros(num_antennas), y, "o", color=RECEIVER, markersize=6, zorder=3)

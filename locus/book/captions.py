@@ -1,0 +1,58 @@
+"""Captions: an executed chapter in, the same with its figures and tables numbered out.
+
+A caption is the emphasis that the text after a figure or a table begins with.
+"""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+
+_CAPTION = re.compile(r"\A\*(?!\*)((?:[^*]|\*\*[^*]+\*\*)+)\*(?!\*)[ \n]*")
+
+
+def number(notebook: nbformat.NotebookNode, chapter: int) -> None:
+    """Number the figures and tables of a chapter, in place: Figures 5.2 to 5.4, Figure 5.5 and Table 5.1."""
+    counts = {"Figure": 0, "Table": 0}
+    waiting: list[tuple[str, int]] = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            kind = shows(cell)
+            if kind:
+                counts[kind] += 1
+                waiting.append((kind, counts[kind]))
+            continue
+        found = _CAPTION.match(cell.source)
+        if waiting and found:
+            rest = cell.source[found.end() :]
+            cell.source = (
+                f"```{{div}} caption\n**{_name(waiting, chapter)}.** {found[1].strip()}\n```\n\n{rest}".rstrip()
+            )
+        waiting = []
+
+
+def shows(cell: nbformat.NotebookNode) -> str | None:
+    """What a cell shows, ``Figure`` or ``Table``, if it does."""
+    tags = cell.metadata.get("tags", [])
+    if "remove-cell" in tags or "remove-output" in tags:
+        return None
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if any(kind.startswith("image/") for kind in data):
+            return "Figure"
+        if 'class="dataframe"' in "".join(data.get("text/html", "")):
+            return "Table"
+    return None
+
+
+def _name(waiting: list[tuple[str, int]], chapter: int) -> str:
+    names = []
+    for kind in dict.fromkeys(kind for kind, _ in waiting):
+        counts = [count for one, count in waiting if one == kind]
+        first, last = counts[0], counts[-1]
+        if first == last:
+            names.append(f"{kind} {chapter}.{first}")
+        else:
+            names.append(f"{kind}s {chapter}.{first} {'and' if last == first + 1 else 'to'} {chapter}.{last}")
+    return " and ".join(names)
