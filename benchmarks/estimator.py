@@ -9,26 +9,25 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import torch
 from record import record
 from scipy.optimize import least_squares
 
 from locus.experiment.case import Case
 from locus.receiver import estimator
-from locus.receiver import fit as fitting
+from locus.receiver import fit_numpy as fitting
 from locus.settings.profiles import load_config
 
 CONFIG = load_config("paper")
 NUM_GROUPS, NUM_SLOW = 40, 400
 
 
-def refine_with_scipy(channel: torch.Tensor, state: Any, _: int) -> Any:
-    """Replacement for `fit.refine`: one snapshot at a time, written in the obvious way."""
+def refine_with_scipy(channel: np.ndarray, state: Any, _: int) -> Any:
+    """Replacement for `fit_numpy.refine`: one snapshot at a time, written in the obvious way."""
     _, n, m = channel.shape
     num_paths = state.gain.shape[1]
     k, a = np.arange(n)[:, None] - (n - 1) / 2, np.arange(m)[:, None] - (m - 1) / 2
     rows = []
-    for measured, *start in zip(channel.numpy(), *(part.numpy() for part in state[:3]), strict=True):
+    for measured, *start in zip(channel, *state[:3], strict=True):
 
         def misfit(x: np.ndarray, measured: np.ndarray = measured) -> np.ndarray:
             delay, angle, real, imaginary = x.reshape(4, num_paths)
@@ -38,18 +37,18 @@ def refine_with_scipy(channel: torch.Tensor, state: Any, _: int) -> Any:
         delay, angle, gain = start
         solution = least_squares(misfit, np.concatenate([delay, angle, gain.real, gain.imag]), method="lm")
         rows.append((*solution.x.reshape(4, num_paths), 2 * solution.cost))
-    delay, angle, real, imaginary, cost = (torch.from_numpy(np.array(column)) for column in zip(*rows, strict=True))
-    return fitting.State(delay, angle, torch.complex(real, imaginary), cost)
+    delay, angle, real, imaginary, cost = (np.array(column) for column in zip(*rows, strict=True))
+    return fitting.State(delay, angle, real + 1j * imaginary, cost)
 
 
-def fit(channel: torch.Tensor) -> tuple[float, torch.Tensor]:
+def fit(channel: np.ndarray) -> tuple[float, np.ndarray]:
     """Seconds that the fit takes, and the squared residual of each snapshot in units of the noise variance."""
-    level = estimator.threshold(CONFIG.estimator, CONFIG.radio) * channel[0].numel()
+    level = estimator.threshold(CONFIG.estimator, CONFIG.radio) * channel[0].size
     start = time.perf_counter()
     found = fitting.fit(channel, CONFIG.estimator, level)
     seconds = time.perf_counter() - start
-    state = fitting.State(found.delay, found.angle, found.gain, channel.new_zeros(()).real)
-    return seconds, fitting.power(channel - fitting.model(state, *channel.shape[1:])).sum((1, 2))
+    state = fitting.State(found.delay, found.angle, found.gain, np.zeros(len(channel)))
+    return seconds, fitting.power(channel - fitting.model(state, *channel.shape[1:])).sum(axis=(1, 2))
 
 
 @contextmanager
@@ -69,7 +68,7 @@ def timed(name: str, total: dict[str, float]) -> Iterator[None]:
 
 def main() -> None:
     iq = np.concatenate([Case(CONFIG, "test", index).snapshots.iq.values for index in range(NUM_GROUPS)])
-    channel = estimator.despread(torch.from_numpy(iq), CONFIG.radio).cpu()
+    channel = estimator.despread(iq, CONFIG.radio)
     fit(channel)
     seconds, cost = fit(channel)
     parts: dict[str, float] = {}
@@ -78,7 +77,7 @@ def main() -> None:
     shares = {name: value / whole for name, value in parts.items()}
     with patch.object(fitting, "refine", refine_with_scipy):
         slow, slow_cost = fit(channel[:NUM_SLOW])
-    excess = (cost[:NUM_SLOW] - slow_cost).numpy()
+    excess = cost[:NUM_SLOW] - slow_cost
     rate, slow_rate = len(channel) / seconds, NUM_SLOW / slow
     results = {
         "snapshots_per_second": rate,

@@ -1,4 +1,4 @@
-/** Updates of the explorer in new rooms: settings from standard input, processor time [ms] of each to standard output. */
+/** Updates and walks of the explorer in new rooms: settings from standard input, processor times [ms] to standard output. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -33,7 +33,21 @@ function timeUpdate(seed) {
   const choices = { depth: 2, numPaths: 6, powerChange: 0, seed, method: "locus_dt", rays: true };
   const { numCandidates } = locator.locate({ ...scene, ...choices });
   const { user, system } = process.cpuUsage(before);
-  return { numCandidates, milliseconds: (user + system) / 1000 };
+  const poses = [receiver, ...Array.from({ length: 3 }, () => ({ ...place(), heading: random.uniform(-Math.PI, Math.PI) }))];
+  const steps = timeWalk({ ...scene, ...choices }, poses);
+  return { numCandidates, milliseconds: (user + system) / 1000, stepMilliseconds: steps / poses.length };
+}
+
+/**
+ * @param {import("../locus/explorer/locate.js").Scene} scene
+ * @param {import("../locus/explorer/twin.js").Pose[]} poses
+ */
+function timeWalk(scene, poses) {
+  const before = process.cpuUsage();
+  const steps = locator.walk(scene, poses);
+  while (!steps.next().done);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
 }
 
 writeFileSync(1, JSON.stringify(Array.from({ length: 30 }, (_, seed) => timeUpdate(seed))));

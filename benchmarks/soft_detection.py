@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import NDArray
 from record import record
@@ -30,7 +29,7 @@ _NEAR = np.array([1.0, 1.0])  # resolution cells within which a reported path ex
 
 def left_over(iq: NDArray[np.complex128], observed: xr.Dataset, radio: Radio) -> NDArray[np.float64]:
     """Matched-filter power (delay, sine) of a snapshot without its reported paths, in units of the noise."""
-    channel = despread(torch.from_numpy(iq[np.newaxis]), radio)[0].cpu().numpy()
+    channel = despread(iq[np.newaxis], radio)[0]
     n, m = channel.shape
     valid = observed.valid.values
     k, a = np.arange(n)[:, np.newaxis], np.arange(m)[:, np.newaxis]
