@@ -23,7 +23,7 @@ define check_python
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup device llvm chromium reproduce book lab test lint test-book test-device test-portable check-twin bench bench-negatives readme still lock clean
+.PHONY: help setup device llvm chromium reproduce book lab test lint test-book test-device test-portable check-twin warm fuzz campaign bench bench-explorer bench-negatives readme still lock clean
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -107,14 +107,29 @@ test-portable: setup ## run the numeric tests as on other processors; PERSONALIT
 check-twin: setup ## compare Sionna with the exact twin on 50 layouts x 500 candidates
 	$(BIN)/pytest tests/experiment/test_twin_agreement.py --layouts 50 -s -q
 
+# Compiling is not part of the time that an input may take.
+warm: setup
+	@$(ONE_THREAD) TQDM_DISABLE=1 $(BIN)/python tests/warm.py >/dev/null
+
+fuzz: warm ## feed hostile input to every reader and public function: COUNT=2000 inputs each
+	cd tests && $(ONE_THREAD) TQDM_DISABLE=1 ../$(BIN)/python -m fuzz.run --count $(or $(COUNT),2000)
+
+campaign: warm ## kills, bit flips, hostile input, lost workers, full disks: an hour; goes on where it stopped
+	cd tests && $(ONE_THREAD) TQDM_DISABLE=1 ../$(BIN)/python -m campaign --minutes $(or $(MINUTES),60)
+
 bench: setup ## compare speed with straightforward implementations; writes benchmarks/results.json
 	$(BIN)/python benchmarks/twin.py
 	$(BIN)/python benchmarks/dataset.py
 	$(BIN)/python benchmarks/estimator.py
 	$(BIN)/python benchmarks/score.py
 	$(BIN)/python benchmarks/path_set.py
+	$(BIN)/python benchmarks/own_radio.py
 	$(BIN)/python benchmarks/explorer.py
+	$(BIN)/python benchmarks/startup.py
 	$(MAKE) --no-print-directory device && $(DEVICE_BIN)/python benchmarks/device.py
+
+bench-explorer: book chromium ## time drags of the explorer in a browser, and its memory after 2000 updates
+	$(BIN)/python benchmarks/explorer_drags.py
 
 bench-negatives: setup ## compare training with few negatives per step and with all, at the paper's size: half an hour
 	$(BIN)/python benchmarks/negatives.py
@@ -123,7 +138,7 @@ readme: setup ## redraw the figures of README and book and update the tables of 
 	$(BIN)/python book/readme.py
 	$(BIN)/python book/own_room.py
 
-still: $(READY) chromium ## take the screenshot of the explorer for the front page: RUN=paper
+still: $(READY) chromium ## take the screenshot of the explorer for previews of links to the book: RUN=paper
 	$(BIN)/python book/still.py "$$($(BIN)/python tests/browser/browser.py)" $(or $(RUN),paper)
 
 lock: ## regenerate requirements.lock from pyproject.toml
@@ -134,5 +149,5 @@ lock: ## regenerate requirements.lock from pyproject.toml
 	@! grep -nE '@ |://' requirements.lock
 
 clean: ## remove everything that was built, except data/paper
-	rm -rf _build book/chapters book/_static/generated $(addprefix book/,intro.md reading_the_paper.md api.md scaling_out.md architecture.md on_a_device.md status.md) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build book/chapters book/_static/generated book/api $(addprefix book/,intro.md reading_the_paper.md api.md scaling_out.md architecture.md on_a_device.md own_radio.md status.md) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find data -mindepth 1 -maxdepth 1 -type d ! -name paper -exec rm -rf {} +

@@ -21,11 +21,20 @@ ROOT = Path(__file__).resolve().parents[1]
 NUMERIC = [
     f"tests/{name}.py"
     for name in (
-        *("room/test_errors", "room/test_layout", "twin/test_image", "twin/test_sionna", "twin/test_twin"),
+        *(
+            "room/test_errors",
+            "room/test_geodesic",
+            "room/test_layout",
+            "twin/test_image",
+            "twin/test_sionna",
+            "twin/test_twin",
+        ),
         *("receiver/test_estimator", "receiver/test_observation", "score/test_densities", "score/test_features"),
         *(
             "score/test_limits",
+            "score/test_moving",
             "score/test_path_set",
+            "score/test_walk_fusion",
             "score/test_phase_free",
             "score/test_pairwise",
             "score/test_train",
@@ -34,7 +43,9 @@ NUMERIC = [
         *("experiment/test_case", "experiment/test_moved", "experiment/test_rows", "experiment/test_table"),
         *("experiment/test_twin_agreement", "experiment/test_weights", "experiment/test_wrong_twin"),
         *("experiment/test_any_radio", "experiment/test_conditions", "experiment/test_reachable"),
+        "experiment/test_walk_rooms",
         *("capture/test_locate", "explorer/test_parity", "explorer/test_path_set_parity"),
+        "explorer/test_walk_parity",
         "book/test_score_behaviour",
     )
 ]

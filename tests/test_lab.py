@@ -36,7 +36,7 @@ def _content(folder: Path) -> dict[str, bytes]:
 def test_sync_makes_pairs_that_git_ignores_and_changes_no_source(chapters: Path) -> None:
     before, sources = _content(chapters), sorted(chapters.glob("*.py"))
     pairs = [path.with_suffix(".ipynb") for path in sources]
-    assert len(sources) == 8
+    assert len(sources) == 9
     for _ in range(2):
         subprocess.run([BIN / "jupytext", "--sync", *sources], check=True, capture_output=True)
         assert _content(chapters) == before

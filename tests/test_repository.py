@@ -16,7 +16,9 @@ from locus.book.tables import twins_table
 
 ROOT = Path(__file__).resolve().parents[1]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-TEXTS = [name for name in TRACKED if Path(name).suffix not in {".png", ".nc", ".safetensors"}]
+TEXTS = [
+    name for name in TRACKED if Path(name).suffix not in {".pgm", ".png", ".nc", ".npy", ".safetensors", ".sigmf-data"}
+]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 
 
