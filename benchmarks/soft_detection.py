@@ -2,7 +2,8 @@
 
 The path set only knows that an unreported path was below the threshold. Here the factor for missing it is replaced by
 the likelihood ratio of what is left at its place once all reported paths are subtracted, exp(-E) I0(2 sqrt(E P)), with
-the matched filter's power P there. Validation rooms of the training split, exact and wrong twins.
+the matched filter's power P there: in all components of the mixture, or only in that of an exact twin, the only one
+that knows where to look. Validation rooms of the training split, exact and wrong twins.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from locus.experiment.libraries import training_errors
 from locus.receiver.estimator import despread, threshold
 from locus.score.path_set import PathSet
 from locus.score.strength import detection, detection_table, shape
+from locus.score.tolerance import Components, components
 from locus.settings.config import Config, Radio
 
-NUM_ROOMS = 40
+NUM_ROOMS = 80
 _PADDING = 8  # grid points per resolution cell
 _NEAR = np.array([1.0, 1.0])  # resolution cells within which a reported path explains a traced one
 
@@ -82,32 +84,42 @@ def correction(
 def main() -> None:
     config = Config()
     scorer = PathSet()
+    mixture = components(scorer.tolerance, scorer.constants)
+    exact = (mixture.level == 0) & (mixture.heading == 0) & (mixture.turn_variance == 0)
     level = threshold(scorer.estimator, config.radio) * config.radio.num_subcarriers * config.radio.num_antennas
     training = config.training
     first = training.num_layouts - training.num_validation_layouts
-    found: dict[str, list[NDArray[np.float64]]] = {}
+    found: dict[str, list[float]] = {}
     for index in range(first, first + NUM_ROOMS):
         case = Case(config, "train", index)
         kind = "wrong" if index % 2 else "exact"
         paths = case.trace_believed(case.believed(*training_errors(config, index))) if index % 2 else case.paths
         observed, rows = case.seen_by(scorer), np.arange(len(case.truth))
-        likelihood = scorer.log_likelihood(paths, observed).values
+        parts = [
+            scorer._log_likelihoods(paths, observed, Components(*(column[chosen] for column in mixture)), 0.0)
+            for chosen in (exact, ~exact)
+        ]
         soft = np.stack(
             [
                 correction(paths, one, left_over(case.snapshots.iq.values[i], one, config.radio), level)
                 for i, one in enumerate(observed.isel(snapshot=i) for i in rows)
             ]
         )
-        for share in (0.0, 0.25, 0.5, 1.0):
-            logs = likelihood + share * soft
-            logs = logs - np.logaddexp.reduce(logs, axis=1)[:, np.newaxis]
-            floor, count = scorer.constants.floor, logs.shape[1]
-            logs = np.logaddexp(math.log1p(-floor) + logs, math.log(floor / count))
-            found.setdefault(f"{kind} {share:g}", []).append(-logs[rows, case.truth] - math.log(count))
-    losses = {name: float(np.concatenate(values).mean()) for name, values in found.items()}
-    for name, value in losses.items():
-        print(f"{name}: {value:.3f}")
-    record("soft_detection", losses)
+        for where, everywhere in (("all", 1.0), ("exact component", 0.0)):
+            for share in (0.0, 0.25, 0.5, 1.0):
+                logs = np.logaddexp(parts[0] + share * soft, parts[1] + everywhere * share * soft)
+                logs = logs - np.logaddexp.reduce(logs, axis=1)[:, np.newaxis]
+                floor, count = scorer.constants.floor, logs.shape[1]
+                logs = np.logaddexp(math.log1p(-floor) + logs, math.log(floor / count))
+                loss = float((-logs[rows, case.truth] - math.log(count)).mean())
+                found.setdefault(f"{kind}, {where}, {share:g}", []).append(loss)
+    results = {}
+    for name, losses in found.items():
+        gain = np.array(losses) - found[name.rsplit(",", 1)[0] + ", 0"]
+        error = gain.std(ddof=1) / math.sqrt(len(gain))
+        results[name] = {"loss": float(np.mean(losses)), "gain": float(gain.mean()), "error": float(error)}
+        print(f"{name}: {np.mean(losses):.3f}, by {gain.mean():+.3f} +- {error:.3f}")
+    record("soft_detection", results)
 
 
 if __name__ == "__main__":

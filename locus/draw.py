@@ -33,9 +33,9 @@ COLOURS = "viridis"
 SOLID = "#D9D9D9"
 """Fill of obstacles."""
 ZOOM = {"largest_set": 0.02, "least_window": 0.1, "margin": 1.5, "side": 0.42, "least_times": 2.5}
-"""When and how a small set is magnified: the largest 90 % set, as a share of the room's area, that gets an inset; the
-least width of its window, as a share of the room's; the window over the width of what it shows; the width of the inset
-over the room's; and the least magnification."""
+"""When and how a small 90 % set is magnified: ``largest_set`` that gets an inset (share of the room's area);
+``least_window``, minimum width of the window (share of the room's); ``margin``, width of the window / width of the set;
+``side``, width of the inset / width of the room; ``least_times``, minimum magnification."""
 
 
 def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:
@@ -137,8 +137,8 @@ def draw_posterior(
         axes: where to draw.
         layout: the room.
         pose: pose of the receiver.
-        logs: log posterior (candidate) with coordinates x and y [m], of a grid or of scattered candidates; what is
-            added to all of them does not matter.
+        logs: log posterior (candidate) with coordinates x and y [m], of a grid or of scattered candidates; a
+            common additive constant does not matter.
         transmitter: true position (x, y) [m], if it is known.
         scale: size of markers and lines; below 1 for small panels.
         zoom: whether to add the inset.

@@ -21,6 +21,7 @@ from tqdm import tqdm
 from locus.experiment import ingredients, splits
 from locus.experiment.artifact import Artifact, Workers, here
 from locus.experiment.case import Case
+from locus.experiment.cluster import one_thread
 from locus.experiment.run import Run, versions
 from locus.receiver.estimator import estimate
 from locus.room import errors
@@ -205,6 +206,7 @@ class PathSetFit(Artifact):
         """Estimated time [s]."""
         return _SECONDS * len(self.groups) * _NUM_ITERATIONS * (len(to_vector(Constants())) + 1)
 
+    @one_thread()  # a room is too small to share between threads, which would mostly wait for each other
     def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - it fits in this process
         """Fit the constants, and choose the false-alarm rate."""
         config = self.run.config

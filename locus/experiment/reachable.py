@@ -43,7 +43,7 @@ from locus.settings.config import Config
 RECIPE = 2
 
 NUM_LAYOUTS = 16
-"""Number of groups, the first of Eval Random; at most a twentieth of its groups, but two."""
+"""Number of groups, the first of Eval Random: at most a twentieth of its groups, but at least two."""
 NUM_WORLDS = 16
 """Number of worlds drawn around the believed one."""
 METHODS = ("true_world", "sampled_worlds")
@@ -81,7 +81,7 @@ def evaluate_group(config: Config, index: int, constants: Constants) -> xr.Datas
 
 
 def _with_true_world(exact: Case, condition: Condition, constants: Constants) -> NDArray[np.float64]:
-    """Log posteriors (snapshot) of the truths if the twin traces the world that is heard, and nothing is tolerated."""
+    """Log posteriors (snapshot) of the truths if the twin traces the true world, with zero tolerance."""
     case, scorer, paths = heard(exact, condition), PathSet(tolerance=_EXACT, constants=constants), exact.paths
     if condition.world:
         traced = world_twin(exact.config, condition).trace(exact.layout, exact.pose, exact.candidates)
@@ -112,7 +112,7 @@ def _with_sampled_worlds(exact: Case, condition: Condition, constants: Constants
 
 
 def _remaining(condition: Condition) -> Tolerance:
-    """Tolerance of each sampled world, which is not the true one, either; obstacles drawn at random are far from it."""
+    """Tolerance for each sampled world, which still differs from the true one; all of it if obstacles are redrawn."""
     sizes = condition.errors
     if "missing" in sizes:
         return Tolerance()

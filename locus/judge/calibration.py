@@ -10,7 +10,7 @@ from locus.judge.bootstrap import described
 
 
 def covered_by_snr(rows: xr.Dataset, mass: float, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
-    """Share of truths inside the credible sets of a mass, of all snapshots and in bands of the strongest path's SNR.
+    """Share of true positions inside the credible sets of this mass, overall and by the strongest path's SNR.
 
     Args:
         rows: ``level`` (snapshot, method), from :func:`locus.judge.metrics.measure`, and coordinates ``method``,

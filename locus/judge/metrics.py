@@ -131,8 +131,9 @@ def summary(
         rng: draws the resamples.
         num_resamples: number of resamples.
         trainings: ``log_posterior`` (network, group), averaged over the snapshots of each layout, of all trainings of
-            some methods, with the coordinate ``method`` (network). Of these methods, the mean over trainings counts,
-            and intervals hold the choice of the training's seed, too (:func:`locus.judge.bootstrap.over_trainings`).
+            some methods, with the coordinate ``method`` (network). For these methods, the result is the mean over
+            trainings, and the intervals include the variation between training seeds
+            (:func:`locus.judge.bootstrap.over_trainings`).
 
     Returns:
         Dataset (method): ``loss`` [nat], ``gain``, ``ratio``, each with ``_low`` and ``_high``; ``num_trainings``;
@@ -194,7 +195,7 @@ def paired(rows: xr.Dataset, first: str, second: str, rng: Generator, num_resamp
 
 
 def covered(rows: xr.Dataset, mass: float, rng: Generator, num_resamples: int = 2000) -> xr.Dataset:
-    """Share of truths inside the credible sets of a mass, ``covered`` (method) with ``_low`` and ``_high``."""
+    """Share of true positions inside the credible sets of this mass, ``covered`` (method), ``_low`` and ``_high``."""
     index, weights = resample(rows.group.values, rows.sizes["snapshot"], rng, num_resamples)
     inside = (rows.level <= mass).transpose("snapshot", "method").values.astype(float)
     name = f"share inside the {100 * mass:.0f} % sets"

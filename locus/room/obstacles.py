@@ -11,7 +11,7 @@ from shapely import Polygon, affinity
 from locus.settings.config import Room
 
 SHAPES_PER_OBSTACLE = 100
-"""Shapes that are drawn at most for each obstacle of a room, before the room is drawn anew."""
+"""Maximum number of shapes tried per obstacle before the whole room is redrawn."""
 
 
 def draw_obstacles(

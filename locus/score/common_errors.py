@@ -1,4 +1,4 @@
-"""Errors that all paths share: an assignment of observed to traced paths in, how much better they explain it out.
+"""Errors shared by all paths: an assignment of observed to traced paths in, how much better they explain it out.
 
 Receiver position and heading err once for all paths of a snapshot. With e the unit vector of arrival and l the length
 of a path, the exact derivatives of length and angle are, for every number of reflections,
@@ -23,7 +23,7 @@ from numba import njit
 _SIZE = 4  # sync offset, heading, receiver x and y
 
 RESIDUAL, VARIANCE, TOTAL = 0, 1, 2
-"""Columns of :func:`agreement`: residual, variance of its own, and variance with the shared errors."""
+"""Columns of :func:`agreement`: residual, its independent variance, and the variance with the shared errors."""
 SLOPE = 3
 """First column of the derivatives with respect to the shared errors, each in standard deviations of its prior."""
 NUM_COLUMNS = SLOPE + _SIZE
@@ -32,7 +32,7 @@ NUM_COLUMNS = SLOPE + _SIZE
 
 @njit(cache=True, fastmath=True)
 def delay_row(row, residual, variance, azimuth, position_sd, samples_per_metre):
-    """Fill in the row of a delay [samples]: residual offset of an assigned pair, and variance of its own."""
+    """Fill in the row of a delay [samples]: residual offset of an assigned pair, and its independent variance."""
     row[RESIDUAL], row[VARIANCE] = residual, variance
     row[TOTAL] = variance + (position_sd * samples_per_metre) ** 2
     row[SLOPE], row[SLOPE + 1] = 1.0, 0.0
@@ -55,9 +55,9 @@ def sine_row(row, residual, variance, azimuth, heading_sd, position_sd, length):
 def agreement(rows, heights, kept, num_pairs, rows_per_pair, synchronised):
     """Likelihood of an assignment with shared errors, relative to that with independent errors of the same size.
 
-    ``rows`` (row, column) has ``rows_per_pair`` residuals of each assigned pair, ``heights`` (pair) its density over
-    that of clutter. A wrong pair contradicts the others, however well it fits alone, so sums over assignments with one
-    pair less are included, as long as removing a pair helps. ``kept`` (pair) is workspace.
+    ``rows`` (row, column) has ``rows_per_pair`` residuals of each assigned pair; ``heights`` (pair) is the ratio of its
+    density to the clutter density. A wrong pair contradicts the others, however well it fits alone, so assignments with
+    one pair fewer are summed as well, as long as dropping a pair raises the likelihood. ``kept`` (pair) is workspace.
     """
     kept[:num_pairs] = 1.0
     left, weight = num_pairs, 1.0

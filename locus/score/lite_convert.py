@@ -22,7 +22,7 @@ Rooms = Sequence[tuple[Float, Float]]
 """Features of the candidates (candidate, feature) and of the snapshots (snapshot, feature) of each room."""
 
 KINDS = ("float32", "float16", "int8", "int16")
-"""Types of the weights and of what passes between them: ``float16`` computes in float32, ``int16`` has int8 weights."""
+"""Number formats: ``float16`` stores half-precision weights and computes in float32; ``int16`` has int8 weights."""
 
 _LEAST = 0.01  # range of a hidden unit relative to the widest, below which it is not widened any further
 
@@ -51,7 +51,7 @@ def convert(tensors: Mapping[str, Float], kind: str, rooms: Rooms = ()) -> bytes
     Args:
         tensors: weights by name, as in the state of :class:`locus.score.pairwise.PairNetwork`.
         kind: one of ``KINDS``.
-        rooms: features that the ranges of integers are taken from; only for integers.
+        rooms: features that calibrate the integer ranges; needed for the integer kinds only.
     """
     tf = require_tensorflow()
     whole = kind in ("int8", "int16")
@@ -131,7 +131,7 @@ def _halves(tensors: Mapping[str, Any], candidates: Float, conditions: Float) ->
 
 
 def _examples(tensors: Mapping[str, Float], rooms: Rooms) -> Iterator[tuple[str, dict[str, Float]]]:
-    """Inputs of each part. All of them, so that a half has the same range where it comes out and where it goes in."""
+    """Calibration inputs of each part: all rooms, so that a half has one range as an output and as an input."""
     for candidates, conditions in rooms:
         halves, seen = _halves(tensors, candidates, conditions)
         yield "candidates", {"features": candidates}

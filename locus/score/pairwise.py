@@ -53,7 +53,7 @@ class PairNetwork(Method):
         return self.last(torch.relu(self.hidden(pairs)))[..., 0]
 
     def loss(self, candidates: Tensor, truths: Tensor, conditions: Tensor, dropped: Tensor) -> Tensor:
-        """As for every method; on a CPU computed in a single pass over the pairs."""
+        """Same as for every method, but computed in a single pass over the pairs on a CPU."""
         if candidates.device.type != "cpu":
             return super().loss(candidates, truths, conditions, dropped)
         weights = (self.twin, self.observation, self.bias, self.hidden.weight, self.hidden.bias, self.last.weight[0])

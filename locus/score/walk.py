@@ -2,16 +2,16 @@
 
 Snapshots of a walk share errors: the compass is off by the same angle every time, the same wall is displaced by the
 same distance, the transmitter stands at the same place in its cell. Multiplying likelihoods would count each error once
-per snapshot. So for every candidate and every component of the mixture of :mod:`locus.score.tolerance`, a Gaussian of
-these errors is carried along (a Gaussian-sum filter): a snapshot is expected where its mean puts the paths, with
-variances that its covariance gives, and the assignment of observed to traced paths that fits best corrects both.
-How paths move with the errors is in :mod:`locus.score.walk_images`.
+per snapshot. So for every candidate and every component of the mixture of :mod:`locus.score.tolerance`, the filter
+tracks a Gaussian over these errors (a Gaussian-sum filter). Its mean and covariance predict the paths of the next
+snapshot; the best assignment of observed to traced paths then updates both. How paths move with the errors is in
+:mod:`locus.score.walk_images`.
 
-A wrong plan also blocks paths that the twin traces. A path that is blocked here is blocked from a pose close by, too:
-each sequence of walls carries the probability that it is, which returns to its prior as the receiver moves on. What
-all this leaves out (paths that the twin does not trace, strengths, wrong assignments) still repeats itself. So n
-snapshots count as n / (1 + r (n - 1)), the number of independent ones that would tell as much if r is the correlation
-of what they get wrong: ``correlation`` times the error of the twin that the snapshots themselves suggest.
+A wrong plan also blocks paths that the twin traces. A path blocked at one pose is probably blocked at nearby poses, so
+each sequence of walls has a blocking probability, which decays to its prior as the receiver moves away. Errors that
+the model leaves out (paths that the twin does not trace, strengths, wrong assignments) are still correlated between
+snapshots. So n snapshots count as n / (1 + r (n - 1)) independent ones, where r is the correlation of these errors:
+``correlation`` times the error of the twin that the snapshots themselves suggest.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from locus.twin.check import check_dataset
 RECIPE = 2
 
 CORRELATION = 0.3
-"""Correlation between snapshots of what a twin with the full tolerance gets wrong in other ways than those carried."""
+"""Correlation between snapshots of the errors that the filter does not model, for a twin at the full tolerance."""
 
 _NEGLIGIBLE = 35.0  # [nat]: components of a candidate that are this much less probable than the best are given up
 
-_SAME_VIEW = 3.0  # [m]: way after which a path that was blocked is so with little more than the usual probability
+_SAME_VIEW = 3.0  # [m]: distance after which a blocked path is hardly more likely to be blocked than any other
 _NUM_SLOTS = 64  # sequences of walls that are remembered for each candidate
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ Floats = NDArray[np.float64]
 class Odometry:
     """How fast the error of the pose grows: standard deviations after one metre or radian.
 
-    Errors of successive steps are independent, so they grow with the square root of the way.
+    Errors of successive steps are independent, so the standard deviation grows with the square root of the distance.
     """
 
     position_per_metre: float = 0.0
@@ -84,8 +84,8 @@ class Walk:
         spacing: distance between neighbouring candidates [m], if the transmitter may be between them.
         odometry: how fast the error of the pose grows; by default not at all.
         prior: non-negative weight of every candidate, (candidate); uniform by default.
-        correlation: of what snapshots get wrong, if the twin has the full tolerance; the default was fitted to training
-            rooms. 0 if the model holds.
+        correlation: correlation between snapshots of unmodelled errors, for a twin at the full tolerance; the default
+            was fitted to training rooms. Use 0 if the model is exact.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class Walk:
         variance[:, HEADING] = mixture.turn_variance
         variance[:, RECEIVER : RECEIVER + 2] = mixture.variance[:, np.newaxis]
         variance[:, TRANSMITTER : TRANSMITTER + 2] = self.spacing**2 / 12
-        # A side is displaced along its normal, an obstacle in a random direction; twice the square per reflection
+        # A side moves along its normal, an obstacle in any direction; a reflection has twice the squared displacement
         square = mixture.reflection_variance[:, np.newaxis] / 2
         variance[:, PLAN:] = np.where(sides, square, square / 2)
         self._place = place
@@ -241,7 +241,7 @@ class Walk:
         normalise(np.zeros(len(place)), self.prior)  # checks the prior
 
     def _drift(self, pose: tuple[float, float, float]) -> None:
-        """Add what the pose's error has grown by on the way from the last pose, and forget what blocked paths there."""
+        """Add the odometry error since the last pose, and let the blocking probabilities decay."""
         if self._pose is None:
             return
         way = math.hypot(pose[0] - self._pose[0], pose[1] - self._pose[1])

@@ -31,7 +31,7 @@ def pairs_figure(paths: xr.Dataset, observed: xr.Dataset, candidates: dict[str, 
         style = {"facecolor": "none", "edgecolor": "#D55E00", "linewidth": 1.5}
         axes.scatter(seen[:, 0], late, _size(seen), marker="o", label="observed", **style)
         _label(axes, title)
-    panels[0][0].set_ylabel("delay [samples], offset as fits best")
+    panels[0][0].set_ylabel("delay [samples] at the best sync offset")
     panels[0][0].legend(frameon=False, loc="upper left")
     figure.tight_layout()
     return figure

@@ -128,7 +128,7 @@ def use_figure(rows: xr.Dataset) -> Figure:
         axes.axhline(50, color="0.6", linewidth=0.8, zorder=0)
         axes.axhline(90, color="0.6", linewidth=0.8, zorder=0)
         axes.grid(alpha=0.3, which="both", axis="x")
-    panels[0].set(ylabel="snapshots at most so [%]", yticks=[0, 25, 50, 75, 90, 100])
+    panels[0].set(ylabel="share of snapshots below [%]", yticks=[0, 25, 50, 75, 90, 100])
     handles = panels[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=3, frameon=False, handlelength=3)
     return figure

@@ -1,4 +1,4 @@
-"""Style of the book's figures: nothing in, matplotlib set up to draw sharp figures that read well on a phone out."""
+"""Style of the book's figures: sets up matplotlib to draw sharp figures that are legible on a phone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 from cycler import cycler
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C510A", "#000000")
-"""Okabe-Ito, and brown: told apart by people who do not see all colours."""
+"""Okabe-Ito, and brown: distinguishable for colour-blind readers."""
 
 
 def use() -> None:
