@@ -98,7 +98,10 @@ COVERED_BY = {
     "score.pairwise_cpu": "score.method",
     **{f"score.{name}": "score.method" for name in ("posterior", "lite", "lite_convert")},
     "score.sync_offset": "score.limits",
-    **{f"score.{name}": "score.path_set" for name in ("path_arrays", "path_set_cpu", "strength", "tolerance")},
+    **{
+        f"score.{name}": "score.path_set"
+        for name in ("path_arrays", "path_offsets", "path_set_cpu", "strength", "tolerance")
+    },
     **{f"score.{name}": "score.path_set" for name in ("common_errors", "simulate", "twin_fit")},
     **{f"score.{name}": "score.walk" for name in ("walk_cpu", "walk_gauss", "walk_images")},
     **{f"score.{name}": "score.walk" for name in ("walk_compass", "walk_pairs")},

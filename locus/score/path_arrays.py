@@ -19,7 +19,8 @@ WEAKEST = 0.5
 STRONGEST = 1e12
 """Largest energy: beyond it, no error depends on the noise any more."""
 
-_LOWEST_LEVEL = 2.5  # the density of false paths holds for high energies; below this one it stays constant
+LOWEST_LEVEL = 2.5
+"""The density of false paths holds for high energies; below this one it stays constant."""
 
 Floats = NDArray[np.float64]
 
@@ -217,11 +218,11 @@ def _cells(radio: Radio) -> float:
 
 def _num_false_paths(level: Floats, radio: Radio) -> Floats:
     """Expected number of noise peaks above a level of energy."""
-    high = np.maximum(level, _LOWEST_LEVEL)
+    high = np.maximum(level, LOWEST_LEVEL)
     return np.asarray(_cells(radio) * (high - 0.5) * np.exp(-high) + (high - level) * _false_paths(level, radio))
 
 
 def _false_paths(energy: Floats, radio: Radio) -> Floats:
     """Density of noise peaks in energy, the derivative of their expected number."""
-    high = np.maximum(energy, _LOWEST_LEVEL)
+    high = np.maximum(energy, LOWEST_LEVEL)
     return np.asarray(_cells(radio) * (high - 1.5) * np.exp(-high))

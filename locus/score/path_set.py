@@ -127,6 +127,10 @@ class PathSet:
         result = xr.DataArray(values, {"level": sizes}, ("snapshot", "level"), attrs=attributes)
         return result if "snapshot" in observed.dims else result.isel(snapshot=0)
 
+    def estimator_of(self, observed: xr.Dataset) -> EstimatorOptions:
+        """Options with which the observed paths were estimated: those given, else stored with them, else its own."""
+        return self._given or EstimatorOptions.carried_by(observed) or self.estimator
+
     def _log_likelihoods(
         self, paths: xr.Dataset, observed: xr.Dataset, mixture: Components, spacing: float
     ) -> NDArray[np.float64]:
@@ -137,7 +141,7 @@ class PathSet:
         check_both(paths, observed)
         radio = self.radio or Radio.carried_by(paths) or Radio()
         _check_narrowband(radio)
-        estimator = self._given or EstimatorOptions.carried_by(observed) or self.estimator
+        estimator = self.estimator_of(observed)
         widths = find_widths(radio, self.constants, spacing)
         seen, log_clutter = arrange_observed(observed, radio, estimator, mixture, widths)
         values = log_likelihoods(arrange_traced(paths, radio), seen, widths, mixture, detection_table())

@@ -14,6 +14,22 @@ import numpy as np
 from numba import njit, prange
 
 from locus.score.common_errors import NUM_COLUMNS, agreement, delay_row, sine_row
+from locus.score.path_offsets import (
+    ANCHOR,
+    FAR,
+    HEIGHT,
+    KIND,
+    LEAST_SHARE,
+    OFFSET,
+    OWNER,
+    PATH,
+    SCALE,
+    SHARPNESS,
+    between,
+    find_neighbours,
+    over_offsets,
+    product_at,
+)
 from locus.score.strength import density, detection, shape
 from locus.twin.antenna import element_gain_db
 
@@ -21,33 +37,23 @@ from locus.twin.antenna import element_gain_db
 
 LEAST_HEIGHT = 0.05
 """Height below which a term is dropped."""
-LEAST_SHARE = 1e-2
-"""Products of terms count if they can add more than this share to the likelihood."""
 NEGLIGIBLE = 1e-3
 """Products of terms are left out if they cannot add more than this share to what other components have added."""
-NODES, NODE_WEIGHTS = np.polynomial.hermite.hermgauss(4)
-"""Gauss-Hermite quadrature."""
-SCALE = 1e-150
-"""Factor that keeps products of up to ``MOST_SEEN`` large ratios within double precision."""
 MOST_SEEN = 32
 """Largest number of observed paths per snapshot."""
 
-_NEAR, _SIMILAR = 0.125, 1.5  # no nodes within half a standard deviation of a term with nodes and similar sharpness
-_FAR = 18.0  # exponent from which on a Gaussian counts as zero
-_LEAST_ROOT = 0.2  # weaker paths have no wider errors
-_MOST_SINE = 0.25  # largest variance of a sine, which is known modulo 2 only
-_NO_ANGLE = math.pi / 4  # in place of 1 / (2 variance), gives the density 1/2 of a sine that is not observed
-_OVERLAP = 8.0  # exponent up to which two terms overlap
+LEAST_ROOT = 0.2
+"""Root of the energy below which paths have no wider errors."""
+MOST_SINE = 0.25
+"""Largest variance of a sine, which is known modulo 2 only."""
+NO_ANGLE = math.pi / 4
+"""In place of 1 / (2 variance): gives the density 1/2 of a sine that is not observed."""
+
 _BLOCK = 32  # candidates that share one workspace
 
 SINE, DELAY, WEAKNESS, SINE_VARIANCE, DELAY_VARIANCE = range(5)
 CENTRE, INVERSE, TAIL_CENTRE, TAIL_INVERSE, ODDS, LOG_ODDS, AZIMUTH, MISS = range(5, 13)
 """Rows of the workspace ``paths``: what a component expects of each traced path."""
-OFFSET, HEIGHT, SHARPNESS = range(3)
-"""Rows of ``terms``."""
-OWNER, ANCHOR, NEIGHBOUR, PATH, KIND = range(5)
-"""Rows of ``owner``: of each term, its observed path, whether it gets nodes, a neighbour, its traced path, and whether
-the estimate is disturbed."""
 
 
 @njit(cache=True, fastmath=True, parallel=True)
@@ -115,7 +121,7 @@ def _believe(traced, c, components, k, widths, paths):
         paths[MISS, j] = components.miss[k]
         paths[SINE, j] = sine
         paths[DELAY, j] = traced.delay[c, j]
-        paths[WEAKNESS, j] = 1.0 / max(root, _LEAST_ROOT)
+        paths[WEAKNESS, j] = 1.0 / max(root, LEAST_ROOT)
         paths[SINE_VARIANCE, j] = widths.sine_excess + (1.0 - sine * sine) * angle
         paths[DELAY_VARIANCE, j] = widths.delay_excess + moved * widths.samples_per_metre**2
         paths[CENTRE, j], paths[INVERSE, j] = shape(root, gain)
@@ -165,17 +171,17 @@ def find_terms(paths, num_traced, seen, s, k, widths, terms, owner):
                     delay_variance = widths.delay * noise + paths[DELAY_VARIANCE, j]
                 y = root * inverse
                 left = limit + paths[LOG_ODDS, j] - (y - centre) * (y - centre)
-                sine_variance = min(sine_variance, _MOST_SINE)
+                sine_variance = min(sine_variance, MOST_SINE)
                 if 0.5 * apart * apart > left * sine_variance:
                     continue
-                half = 0.5 / sine_variance if widths.sine > 0.0 else _NO_ANGLE
+                half = 0.5 / sine_variance if widths.sine > 0.0 else NO_ANGLE
                 sharpness = 0.5 / min(delay_variance, widths.most_delay)
                 width = math.sqrt(math.pi / sharpness)
                 height = share * paths[ODDS, j] * rarity * math.sqrt(half / math.pi) / width
                 height *= density(y, centre, inverse)
                 height *= math.exp(-(y - centre) * (y - centre) - half * apart * apart)
                 around = 4.0 * half * (1.0 - apart)  # by how much the exponent is larger the other way round
-                if around < _FAR and widths.sine > 0.0:
+                if around < FAR and widths.sine > 0.0:
                     height *= 1.0 + math.exp(-around)
                 if height > LEAST_HEIGHT:
                     terms[OFFSET, count] = between(paths[DELAY, j] - delay, widths.period)
@@ -191,38 +197,6 @@ def find_terms(paths, num_traced, seen, s, k, widths, terms, owner):
         most *= together
         all_heights += together - 1.0
     return count, linear, (most - SCALE * (1.0 + all_heights)) * widest
-
-
-@njit(cache=True, fastmath=True)
-def between(offset, period):
-    """Offset modulo the period, in about [-period / 2, period / 2]."""
-    return offset - period * math.floor(offset / period + 0.5)
-
-
-@njit(cache=True, fastmath=True)
-def over_offsets(terms, owner, count, widths):
-    """Products of terms of different observed paths, integrated over the prior of the sync offset, times SCALE.
-
-    Also returns the offset at which they are largest. They differ from 0 only where such terms overlap. Gauss-Hermite
-    nodes about several of them are combined with weights that sum to 1 everywhere and favour the sharpest term nearby
-    (balance heuristic).
-    """
-    _find_anchors(terms, owner, count, widths)
-    total, largest, best = 0.0, 0.0, 0.0
-    for a in range(count):
-        if owner[ANCHOR, a]:
-            sharpness = terms[SHARPNESS, a]
-            width = 1.0 / math.sqrt(sharpness)
-            num_near = find_neighbours(terms, owner, count, a, NODES[-1] * width, widths.period)
-            for n in range(len(NODES)):
-                offset = terms[OFFSET, a] + NODES[n] * width
-                if widths.window < widths.period and offset % widths.period > widths.window:
-                    continue
-                product, balance, alone = product_at(terms, owner, num_near, offset, widths.period)
-                total += NODE_WEIGHTS[n] * width * sharpness**2 / balance * (product - SCALE * (1.0 + alone))
-                if product > largest:
-                    largest, best = product, offset
-    return total / widths.window, best
 
 
 @njit(cache=True, fastmath=True)
@@ -253,7 +227,7 @@ def _shared(traced, c, paths, seen, s, components, k, widths, terms, owner, coun
         delay_row(row, apart, min(variance, widths.most_delay), azimuth, position, scale)
         if rows_per_pair == 2:
             own = (1.0 - paths[SINE, j] ** 2) * moved / (length * length)
-            variance = min(widths.sine * noise + widths.sine_excess + own + disturbed * widths.sine_tail, _MOST_SINE)
+            variance = min(widths.sine * noise + widths.sine_excess + own + disturbed * widths.sine_tail, MOST_SINE)
             row, apart = rows[rows_per_pair * num_pairs + 1], between(seen.sine[s, q] - paths[SINE, j], 2.0)
             sine_row(row, apart, variance, azimuth, heading, position, length)
         pairs[0, num_pairs] = highest
@@ -261,65 +235,3 @@ def _shared(traced, c, paths, seen, s, components, k, widths, terms, owner, coun
     if num_pairs < 2:
         return 1.0
     return agreement(rows, pairs[0], pairs[1], num_pairs, rows_per_pair, widths.window == 0.0)
-
-
-@njit(cache=True, fastmath=True)
-def find_neighbours(terms, owner, count, a, width, period):
-    """List the terms that are not zero within ``width`` of the offset of term ``a``; return their number."""
-    found = 0
-    for i in range(count):
-        apart = abs(terms[OFFSET, a] - terms[OFFSET, i])
-        apart = max(min(apart, abs(period - apart)) - width, 0.0)
-        if apart * apart * terms[SHARPNESS, i] < _FAR:
-            owner[NEIGHBOUR, found] = i
-            found += 1
-    return found
-
-
-@njit(cache=True, fastmath=True)
-def _find_anchors(terms, owner, count, widths):
-    """Mark the terms that get nodes."""
-    highest = 0.0
-    for i in range(count):
-        highest = max(highest, terms[HEIGHT, i])
-    least = (LEAST_SHARE * widths.window) ** 2 / math.pi
-    for i in range(count):
-        offset, height, sharpness = terms[OFFSET, i], terms[HEIGHT, i], terms[SHARPNESS, i]
-        if (height * highest) ** 2 > least * sharpness:
-            for a in range(i):
-                together = sharpness + terms[SHARPNESS, a]
-                if (height * terms[HEIGHT, a]) ** 2 > least * together and owner[OWNER, a] != owner[OWNER, i]:
-                    apart = abs(offset - terms[OFFSET, a])
-                    apart = min(apart, abs(widths.period - apart))
-                    if apart * apart * sharpness * terms[SHARPNESS, a] < _OVERLAP * together:
-                        owner[ANCHOR, i] = owner[ANCHOR, a] = 1
-    for i in range(count):
-        for a in range(i if owner[ANCHOR, i] else 0):
-            if owner[ANCHOR, a]:
-                apart = abs(terms[OFFSET, i] - terms[OFFSET, a])
-                apart = min(apart, abs(widths.period - apart))
-                near = apart * apart * terms[SHARPNESS, a] < _NEAR
-                if near and terms[SHARPNESS, i] <= _SIMILAR * terms[SHARPNESS, a]:
-                    owner[ANCHOR, i] = 0
-
-
-@njit(cache=True, fastmath=True)
-def product_at(terms, owner, num_near, offset, period):
-    """Likelihood over that of clutter at one sync offset, times SCALE, from the terms that are neighbours.
-
-    Also returns the summed weights of the anchors, and the sum of all terms.
-    """
-    product, balance, alone, together, last = SCALE, 0.0, 0.0, 1.0, -1
-    for n in range(num_near):
-        i = owner[NEIGHBOUR, n]
-        if owner[OWNER, i] != last:  # terms are sorted by observed path
-            product *= together
-            together, last = 1.0, owner[OWNER, i]
-        apart = abs(offset - terms[OFFSET, i])
-        apart = min(apart, abs(period - apart))
-        value = math.exp(-terms[SHARPNESS, i] * apart * apart)
-        together += terms[HEIGHT, i] * value
-        alone += terms[HEIGHT, i] * value
-        if owner[ANCHOR, i]:
-            balance += terms[SHARPNESS, i] ** 2 * value
-    return product * together, balance, alone

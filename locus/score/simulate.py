@@ -17,14 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from locus.receiver.estimator import threshold
 from locus.score.path_arrays import Traced, Widths, arrange_traced, find_widths
 from locus.score.path_set import PathSet
-from locus.score.path_set_cpu import MOST_SEEN
+from locus.score.path_set_cpu import LEAST_ROOT, MOST_SEEN, MOST_SINE
 from locus.score.tolerance import Components, components
 from locus.settings.config import EstimatorOptions, Radio
 from locus.twin.antenna import element_gain_db
 from locus.twin.base import ATTRIBUTES
-
-_LEAST_ROOT = 0.2  # weaker paths have no wider errors
-_MOST_SINE = 0.25  # largest variance of a sine
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +79,7 @@ def _reported(
     energy = widening * (normal**2).sum(axis=0) / 2  # noncentral chi-square with four degrees of freedom
     energy[~there | (energy <= level) | (rng.random(size) < chosen.miss[:, np.newaxis])] = 0.0
 
-    noise = 1 / (np.maximum(root, _LEAST_ROOT) * np.sqrt(np.maximum(energy, level)))
+    noise = 1 / (np.maximum(root, LEAST_ROOT) * np.sqrt(np.maximum(energy, level)))
     # Errors of the receiver's position and heading, which all paths share: see locus.score.common_errors
     ahead, left = np.sqrt(chosen.variance) * rng.standard_normal((2, size[0]))
     turn = np.sqrt(chosen.turn_variance) * rng.standard_normal(size[0])
@@ -92,7 +89,7 @@ def _reported(
 
     variance = widths.sine * noise + widths.sine_excess + disturbed * widths.sine_tail
     variance += (cosine / traced.length) ** 2 * moved
-    sine = true_sine + cosine * aside + np.sqrt(np.minimum(variance, _MOST_SINE)) * rng.standard_normal(size)
+    sine = true_sine + cosine * aside + np.sqrt(np.minimum(variance, MOST_SINE)) * rng.standard_normal(size)
     sine = (sine + 1) % 2 - 1 if widths.sine > 0 else rng.uniform(-1, 1, size)
     variance = widths.delay * noise + widths.delay_excess + disturbed * widths.delay_tail
     variance += moved * widths.samples_per_metre**2

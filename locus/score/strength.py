@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 
 # mypy: disable-error-code="no-untyped-def"
 
-_BEND = 8.0  # a centre a is stored in row a / (a + _BEND), so that a few rows reach from 0 to infinity
-_ROWS, _REACH, _STEPS = 128, 5.0, 20  # rows; distance from the centre that is tabulated, and entries per unit
-_FINE = 16  # integration steps per entry
+BEND = 8.0
+"""In the table of detection, centre a is in row a / (a + BEND), so that a few rows reach from 0 to infinity."""
+ROWS, REACH, STEPS = 128, 5.0, 20
+"""Number of its rows, the distance from the centre that is tabulated, and entries per unit of it."""
+FINE = 16
+"""Integration steps per entry."""
 
 
 @njit(cache=True, fastmath=True)
@@ -60,14 +63,14 @@ def density(y, centre, inverse):
 @njit(cache=True, fastmath=True)
 def detection(table, root_threshold, centre, inverse):
     """Probability that the strength exceeds ``root_threshold``^2, interpolated in ``table`` (see `detection_table`)."""
-    column = (root_threshold * inverse - centre + _REACH) * _STEPS
+    column = (root_threshold * inverse - centre + REACH) * STEPS
     if column <= 0.0:
         return 1.0
     last = table.shape[1] - 1
     if column >= last:
         return 0.0
-    row = centre / (centre + _BEND) * _ROWS
-    r, c = min(int(row), _ROWS - 2), int(column)
+    row = centre / (centre + BEND) * ROWS
+    r, c = min(int(row), ROWS - 2), int(column)
     down, right = min(row - r, 1.0), column - c
     above = table[r, c] + right * (table[r, c + 1] - table[r, c])
     below = table[r + 1, c] + right * (table[r + 1, c + 1] - table[r + 1, c])
@@ -77,8 +80,8 @@ def detection(table, root_threshold, centre, inverse):
 @functools.cache
 def detection_table() -> NDArray[np.float64]:
     """Marcum's Q_2 as P(sqrt(x) > centre + distance), (centre, distance), integrated from the density."""
-    centres = _BEND * np.arange(_ROWS) / (_ROWS - np.arange(_ROWS))
-    fine = np.arange(-_REACH * _STEPS * _FINE, _REACH * _STEPS * _FINE + 1) / (_STEPS * _FINE)
+    centres = BEND * np.arange(ROWS) / (ROWS - np.arange(ROWS))
+    fine = np.arange(-REACH * STEPS * FINE, REACH * STEPS * FINE + 1) / (STEPS * FINE)
     return np.array([_exceeded(centre, fine) for centre in centres])
 
 
@@ -86,13 +89,13 @@ def detection_table() -> NDArray[np.float64]:
 def _exceeded(centre, distances):
     """Probability that a root exceeds every 16th of the evenly spaced ``distances`` from its centre."""
     step = distances[1] - distances[0]
-    result = np.zeros((len(distances) - 1) // _FINE + 1)
+    result = np.zeros((len(distances) - 1) // FINE + 1)
     total, before = 0.0, 0.0
     for i in range(len(distances) - 1, -1, -1):
         root = max(centre + distances[i], 0.0)
         now = 2.0 * root * density(root, centre, 1.0) * math.exp(-((root - centre) ** 2))
         total += step * (now + before) / 2.0
         before = now
-        if i % _FINE == 0:
-            result[i // _FINE] = min(total, 1.0)
+        if i % FINE == 0:
+            result[i // FINE] = min(total, 1.0)
     return result

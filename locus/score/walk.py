@@ -35,7 +35,7 @@ from locus.score.walk_compass import HeadingError, heading_posterior
 from locus.score.walk_cpu import advance
 from locus.score.walk_images import HEADING, PLAN, RECEIVER, TRANSMITTER, find_bodies, find_images
 from locus.settings.checks import check_range
-from locus.settings.config import EstimatorOptions, Radio
+from locus.settings.config import Radio
 from locus.twin.base import ATTRIBUTES
 from locus.twin.check import check_dataset
 
@@ -44,10 +44,12 @@ RECIPE = 2
 CORRELATION = 0.3
 """Correlation between snapshots of the errors that the filter does not model, for a twin at the full tolerance."""
 
-_NEGLIGIBLE = 35.0  # [nat]: components of a candidate that are this much less probable than the best are given up
-
-_SAME_VIEW = 3.0  # [m]: distance after which a blocked path is hardly more likely to be blocked than any other
-_NUM_SLOTS = 64  # sequences of walls that are remembered for each candidate
+HOPELESS_NATS = 35.0
+"""Components of a candidate that are this much less probable than the best [nat] are dropped."""
+SAME_VIEW = 3.0
+"""Distance [m] after which a blocked path is hardly more likely to be blocked than any other."""
+NUM_SLOTS = 64
+"""Number of sequences of walls that are remembered for each candidate."""
 
 Floats = NDArray[np.float64]
 
@@ -130,7 +132,7 @@ class Walk:
         check_both(paths, observed)
         pose, place = self._check(paths)
         radio = self.scorer.radio or Radio.carried_by(paths) or Radio()
-        estimator = self.scorer._given or EstimatorOptions.carried_by(observed) or self.scorer.estimator
+        estimator = self.scorer.estimator_of(observed)
         widths = find_widths(radio, self.scorer.constants, self.spacing)
         # Weights are carried along here, and what is known of the position shrinks
         mixture = self._mixture._replace(
@@ -159,7 +161,7 @@ class Walk:
             self._hidden,
         )
         weight = np.where(self._alive, self._weight, -np.inf)
-        self._alive &= weight > weight.max() - _NEGLIGIBLE
+        self._alive &= weight > weight.max() - HOPELESS_NATS
         self._weight -= weight.max()
         self.num_steps += 1
 
@@ -236,8 +238,8 @@ class Walk:
             variance[:, :, np.newaxis] * np.eye(size), (len(place), count, size, size)
         ).copy()
         self._hiding = np.maximum(mixture.miss - min(self.scorer.constants.miss, 0.5), 0.0)
-        self._hidden = np.broadcast_to(self._hiding[:, np.newaxis], (len(place), count, _NUM_SLOTS)).copy()
-        self._chains = np.full((len(place), _NUM_SLOTS), -1, dtype=np.int64)
+        self._hidden = np.broadcast_to(self._hiding[:, np.newaxis], (len(place), count, NUM_SLOTS)).copy()
+        self._chains = np.full((len(place), NUM_SLOTS), -1, dtype=np.int64)
         normalise(np.zeros(len(place)), self.prior)  # checks the prior
 
     def _drift(self, pose: tuple[float, float, float]) -> None:
@@ -247,7 +249,7 @@ class Walk:
         way = math.hypot(pose[0] - self._pose[0], pose[1] - self._pose[1])
         turn = abs((pose[2] - self._pose[2] + math.pi) % (2 * math.pi) - math.pi)
         usual = self._hiding[:, np.newaxis]
-        self._hidden = usual + (self._hidden - usual) * math.exp(-way / _SAME_VIEW)
+        self._hidden = usual + (self._hidden - usual) * math.exp(-way / SAME_VIEW)
         own = self.odometry
         for axis in (RECEIVER, RECEIVER + 1):
             self._spread[..., axis, axis] += own.position_per_metre**2 * way

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 INTERVAL = 0.9
 """Probability of the interval of a heading error."""
 
-_NEGLIGIBLE = 1e-9  # weight of a Gaussian relative to the largest
+NEGLIGIBLE = 1e-9
+"""Weight of a Gaussian, relative to the largest, below which it is left out."""
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ class HeadingError(NamedTuple):
 
 def heading_posterior(weight: Floats, mean: Floats, variance: Floats) -> HeadingError:
     """Posterior from the weights, means [rad] and variances [rad^2] of Gaussians."""
-    kept = weight > _NEGLIGIBLE * weight.max()
+    kept = weight > NEGLIGIBLE * weight.max()
     share = weight[kept] / weight[kept].sum()
     centres, deviations = mean[kept], np.sqrt(np.maximum(variance[kept], 0.0))
     centre = float(share @ centres)

@@ -11,33 +11,35 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from locus.score.path_set_cpu import (
-    _LEAST_ROOT,
-    _MOST_SINE,
-    AZIMUTH,
-    CENTRE,
-    DELAY,
-    DELAY_VARIANCE,
-    INVERSE,
+from locus.score.path_offsets import (
     KIND,
     LEAST_SHARE,
-    MISS,
-    ODDS,
     OFFSET,
     OWNER,
     PATH,
     SCALE,
     SHARPNESS,
+    between,
+    find_neighbours,
+    over_offsets,
+    product_at,
+)
+from locus.score.path_set_cpu import (
+    AZIMUTH,
+    CENTRE,
+    DELAY,
+    DELAY_VARIANCE,
+    INVERSE,
+    LEAST_ROOT,
+    MISS,
+    MOST_SINE,
+    ODDS,
     SINE,
     SINE_VARIANCE,
     TAIL_CENTRE,
     TAIL_INVERSE,
     WEAKNESS,
-    between,
-    find_neighbours,
     find_terms,
-    over_offsets,
-    product_at,
     void_probability,
 )
 from locus.score.strength import shape
@@ -55,7 +57,9 @@ LEAST_CORRECTION = 0.05
 MOST_MISSED = 0.95
 """Largest probability that a path above the threshold is not reported."""
 
-_LEAST_LENGTH = 1e-3  # [m]: an image does not come closer, whatever the mean of the errors
+LEAST_LENGTH = 1e-3
+"""An image does not come closer [m], whatever the mean of the errors."""
+
 _BLOCK = 32  # candidates that share one workspace
 _EAST, _NORTH, _LENGTH, _COSINE, _LOOSE = range(5)  # columns of ``geometry``: of each path, as expected
 
@@ -156,7 +160,7 @@ def _expect(traced, images, c, components, k, widths, mean, spread, paths, geome
                 y += slope[1, i] * mean[i]
             if x != 0.0 or y != 0.0:
                 vx, vy = length * east + x, length * north + y
-                moved = max(math.hypot(vx, vy), _LEAST_LENGTH)
+                moved = max(math.hypot(vx, vy), LEAST_LENGTH)
                 turn += math.atan2(east * vy - north * vx, east * vx + north * vy)
                 delay += (moved - length) * widths.samples_per_metre
                 east, north, length = vx / moved, vy / moved, moved
@@ -174,7 +178,7 @@ def _expect(traced, images, c, components, k, widths, mean, spread, paths, geome
         geometry[j, _COSINE], geometry[j, _LOOSE] = math.cos(azimuth), loose
         paths[AZIMUTH, j], paths[SINE, j], paths[DELAY, j] = azimuth, sine, delay
         paths[MISS, j] = components.miss[k]
-        paths[WEAKNESS, j] = 1.0 / max(root, _LEAST_ROOT)
+        paths[WEAKNESS, j] = 1.0 / max(root, LEAST_ROOT)
         paths[SINE_VARIANCE, j] = widths.sine_excess + (1.0 - sine * sine) * (loose / (length * length) + aside)
         paths[DELAY_VARIANCE, j] = widths.delay_excess + (loose + far) * widths.samples_per_metre**2
         paths[CENTRE, j], paths[INVERSE, j] = shape(root, gain)
@@ -243,7 +247,7 @@ def _correct(
             own = widths.sine * noise + widths.sine_excess + disturbed * widths.sine_tail
             own += cosine * cosine * loose / (length * length)
             rows[r, RESIDUAL] = between(seen.sine[0, q] - paths[SINE, j], 2.0)
-            rows[r, OWN], rows[r, IS_DELAY] = min(own, _MOST_SINE), 0.0
+            rows[r, OWN], rows[r, IS_DELAY] = min(own, MOST_SINE), 0.0
             for i in range(size):
                 slope[r, i] = cosine * (east * slopes[j, 1, i] - north * slopes[j, 0, i]) / length
                 gain[r, i] = cosine * (

@@ -18,7 +18,8 @@ RESIDUAL, OWN, IS_DELAY, WHITE, OFFSET_WHITE = range(5)
 """Columns of ``rows``: residual, variance of its own, whether it is a delay; two columns are workspace."""
 NUM_COLUMNS = 5
 
-_LEAST_OWN = 1e-3  # share of its own variance that a residual keeps, however the others determine it
+LEAST_OWN = 1e-3
+"""Share of its own variance that a residual keeps, however well the others determine it."""
 
 
 @njit(cache=True, fastmath=True)
@@ -113,7 +114,7 @@ def _whiten(rows, covariance, factor, kept, num_pairs, rows_per_pair):
                 residual -= factor[r, q] * rows[q, WHITE]
                 delay -= factor[r, q] * rows[q, OFFSET_WHITE]
             else:
-                factor[r, r] = math.sqrt(max(value, _LEAST_OWN * rows[r, OWN]))  # matters with rounding only
+                factor[r, r] = math.sqrt(max(value, LEAST_OWN * rows[r, OWN]))  # matters with rounding only
         rows[r, WHITE], rows[r, OFFSET_WHITE] = residual / factor[r, r], delay / factor[r, r]
         logs += math.log(factor[r, r])
     return logs

@@ -30,7 +30,8 @@ HEADING, RECEIVER, TRANSMITTER, PLAN = 0, 1, 3, 5
 MOST_PLAN = 40
 """Largest number of unknowns of a plan: walls of larger plans err independently."""
 
-_MISMATCH = 0.05  # [m]: an image at another distance than the path is long belongs to another sequence of walls
+MISMATCH = 0.05
+"""An image whose distance differs by more [m] from the length of the path belongs to another sequence of walls."""
 
 Floats = NDArray[np.float64]
 
@@ -114,7 +115,7 @@ def _displace(walls, columns, sides, chains, orders, lengths, x, y, positions, s
                 nx, ny = _normal(walls, w)
                 away = 2.0 * ((ix - walls[w, 0]) * nx + (iy - walls[w, 1]) * ny)
                 ix, iy = ix - away * nx, iy - away * ny
-            if not found or abs(math.hypot(ix - x, iy - y) - lengths[c, j]) > _MISMATCH:
+            if not found or abs(math.hypot(ix - x, iy - y) - lengths[c, j]) > MISMATCH:
                 continue
             loose[c, j] = 0.0
             a, b, d, e = 1.0, 0.0, 0.0, 1.0  # product of the reflections so far

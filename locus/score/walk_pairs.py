@@ -6,7 +6,7 @@ import math
 
 from numba import njit
 
-from locus.score.path_set_cpu import HEIGHT, OFFSET, OWNER, PATH, SHARPNESS, between
+from locus.score.path_offsets import HEIGHT, OFFSET, OWNER, PATH, SHARPNESS, between
 
 # mypy: disable-error-code="no-untyped-def"
 
