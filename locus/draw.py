@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -32,10 +33,11 @@ COLOURS = "viridis"
 """Colour map of posteriors: perceptually uniform, and the same in the browser."""
 SOLID = "#D9D9D9"
 """Fill of obstacles."""
-ZOOM = {"largest_set": 0.02, "least_window": 0.1, "margin": 1.5, "side": 0.42, "least_times": 2.5}
+ZOOM = {"largest_set": 0.02, "least_window": 0.1, "margin": 1.5, "side": 0.42, "least_side": 0.3, "least_times": 2.5}
 """When and how a small 90 % set is magnified: ``largest_set`` that gets an inset (share of the room's area);
 ``least_window``, minimum width of the window (share of the room's); ``margin``, width of the window / width of the set;
-``side``, width of the inset / width of the room; ``least_times``, minimum magnification."""
+``side``, width of the inset / width of the room, down to ``least_side`` where a smaller one hides less;
+``least_times``, minimum magnification."""
 
 
 def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:
@@ -113,8 +115,8 @@ def draw_receiver(axes: Axes, pose: Pose, scale: float = 1.0) -> None:
 def draw_transmitter(axes: Axes, x: float, y: float, scale: float = 1.0, *, clip: bool = False) -> None:
     """Draw the outline of a red star with a white rim, which leaves visible what it stands on."""
     style: dict[str, Any] = {"fillstyle": "none", "markersize": 15 * scale, "linestyle": "none", "clip_on": clip}
-    width = 1.3 * np.sqrt(scale)
-    axes.plot(x, y, "*", markeredgecolor="white", markeredgewidth=width + 1.6, zorder=7, **style)
+    width = 1.2 * np.sqrt(scale)
+    axes.plot(x, y, "*", markeredgecolor="white", markeredgewidth=2 * width, zorder=7, **style)
     axes.plot(x, y, "*", markeredgecolor=TRANSMITTER, markeredgewidth=width, label="transmitter", zorder=7, **style)
 
 
@@ -154,8 +156,10 @@ def draw_posterior(
         draw_transmitter(axes, *transmitter, scale)
     if zoom and on_grid(logs):
         room = shapely.box(*layout.room.bounds)
-        marks = [shapely.Point(pose.x, pose.y).buffer(0.1 * math.sqrt(room.area))]
-        marks += [shapely.Point(transmitter).buffer(0.05 * math.sqrt(room.area))] if transmitter else []
+        extent = math.sqrt(room.area)
+        tip = (pose.x + 0.12 * extent * math.cos(pose.heading), pose.y + 0.12 * extent * math.sin(pose.heading))
+        marks = [shapely.LineString([(pose.x, pose.y), tip]).buffer(0.03 * extent)]
+        marks += [shapely.Point(transmitter).buffer(0.05 * extent)] if transmitter else []
         marks += [uncovered] if uncovered is not None else []
         _draw_zoom(axes, layout, marks, shown, inside, transmitter, scale)
     return drawn
@@ -205,49 +209,61 @@ def _draw_zoom(
     transmitter: tuple[float, float] | None,
     scale: float,
 ) -> None:
-    """Magnify the part of a small set that holds the most probable candidate, at the corner with the fewest marks."""
+    """Magnify the part of a small set that holds the most probable candidate, at the corner that hides least."""
     x0, y0, x1, y1 = layout.room.bounds
     room, cells = max(x1 - x0, y1 - y0), _cells(shown, inside)
     best = shapely.Point(*(float(shown[name][int(np.argmax(shown.values))]) for name in ("x", "y")))
     part = min(shapely.get_parts(cells), key=lambda piece: piece.distance(best))
     left, low, right, high = part.bounds
-    side = ZOOM["side"] * min(x1 - x0, y1 - y0)
+    largest, least = (ZOOM[name] * min(x1 - x0, y1 - y0) for name in ("side", "least_side"))
     window = max(ZOOM["margin"] * max(right - left, high - low), ZOOM["least_window"] * room)
-    if cells.area > ZOOM["largest_set"] * layout.room.area or side < ZOOM["least_times"] * window:
+    if cells.area > ZOOM["largest_set"] * layout.room.area or largest < ZOOM["least_times"] * window:
         return
     corner = [
         float(np.clip((first + last - window) / 2, start, max(start, end - window)))
         for first, last, (start, end) in zip((left, low), (right, high), _ends(layout), strict=True)
     ]
     looked_at = shapely.box(*corner, corner[0] + window, corner[1] + window)
-    places = [shapely.box(x, y, x + side, y + side) for x in (x1 - side, x0) for y in (y1 - side, y0)]
+    sides = np.linspace(largest, min(largest, max(least, ZOOM["least_times"] * window)), 4)
+    places = [shapely.box(x, y, x + one, y + one) for one in sides for x in (x1 - one, x0) for y in (y1 - one, y0)]
+    likely = _cells(shown, shown.values > FLOOR / 2)
     hidden = [
         (
             cells.intersection(place).area,  # what the map is about
             round(sum(one.intersection(place).area for one in (looked_at, *marks)), 6),  # so that ties are ties
-            sum(one.intersection(place).area for one in layout.obstacles),
+            likely.intersection(place).area,
+            round(sum(one.intersection(place).area for one in layout.obstacles), 6),
+            -round(place.area, 6),
             layout.room.intersection(place).area,
         )
         for place in places
     ]
-    place = places[min(range(len(places)), key=hidden.__getitem__)].bounds[:2]
-    inset = axes.inset_axes((*place, side, side), transform=axes.transData, zorder=9)
+    place = places[min(range(len(places)), key=hidden.__getitem__)]
+    side = math.sqrt(place.area)
+    inset = axes.inset_axes((*place.bounds[:2], side, side), transform=axes.transData, zorder=9)
     _draw_values(inset, layout, shown, inside, scale)
-    for polygon in (layout.room, *layout.obstacles):
-        inset.plot(*_outline(polygon), color="black", linewidth=1.2)
+    draw_room(inset, layout)
     if transmitter is not None:
-        draw_transmitter(inset, *transmitter, 1.3 * scale, clip=True)
+        draw_transmitter(inset, *transmitter, 0.7 * scale, clip=True)
     inset.set(
         xlim=(corner[0], corner[0] + window),
         ylim=(corner[1], corner[1] + window),
         xticks=[],
         yticks=[],
-        aspect="equal",
+        xlabel="",
+        ylabel="",
         facecolor=SOLID,
     )
-    inset.spines[:].set(color="white", linewidth=1.2)
+    inset.spines[:].set(color="white", linewidth=1.2, visible=True)
+    busy = shapely.union(cells, shapely.Point(transmitter if transmitter is not None else best))
+    at_right, at_top = max(
+        itertools.product((False, True), repeat=2),
+        key=lambda ends: busy.distance(shapely.Point(corner[0] + window * ends[0], corner[1] + window * ends[1])),
+    )
     text: dict[str, Any] = {"color": "white", "fontsize": 9 * np.sqrt(scale), "transform": inset.transAxes}
-    inset.text(0.05, 0.05, f"× {side / window:.0f}", path_effects=[withStroke(linewidth=2, foreground="black")], **text)
+    text |= {"ha": "right" if at_right else "left", "va": "top" if at_top else "bottom"}
+    text["path_effects"] = [withStroke(linewidth=3, foreground="black")]
+    inset.text(0.95 if at_right else 0.05, 0.95 if at_top else 0.05, f"× {side / window:.2g}", **text)
     frame = axes.indicate_inset(inset_ax=inset, edgecolor="white", linewidth=1.2, alpha=1.0, zorder=8)
     for line in frame.connectors or ():
         line.set_visible(False)

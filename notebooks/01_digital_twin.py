@@ -121,17 +121,17 @@ glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 
 # %% [markdown]
-# *Left: the beam of the array, with deep shadow behind it and behind obstacles. Where the map is white, no path arrives at all. Right:
+# *Left: the pattern of an antenna element, with deep shadow behind the array and behind obstacles. Where the map is white, no path arrives at all. Right:
 # sharp edges follow the shadows of corners, where a path appears or disappears. Later on, only the 16 strongest are kept.*
 #
 # The transmitter sends 0 dBm at 12 GHz; the noise in 200 MHz, at a noise figure of 7 dB, is {glue:text}`noise_dbm:.1f` dBm. In this room
 # {glue:text}`above_noise:.0f` % of the grid has a path above the noise of a single sample, and {glue:text}`silent:.1f` % has no path at all.
-# An estimator that combines 128 samples of 8 antennas gains 30 dB. Anything weaker than that is out of its reach.
+# Combining 128 samples of 8 antennas gains 30 dB, of which about 10 dB are needed to tell a path from noise, so paths down to about -20 dB can be found ([chapter 2](02_estimator.ipynb)).
 #
 # ## Is the twin complete?
 #
-# If the twin misses a path, it makes a false statement about a place: "from here you would not hear this echo". Ray tracers that
-# shoot rays at random miss some. So we compare both twins path by path in many random rooms. Paths within 1 cm of a corner, where
+# If the twin misses a path, it makes a false statement about a place: "from here you would not hear this echo". Ray
+# launchers can miss paths. So we compare both twins path by path in many random rooms. Paths within 1 cm of a corner, where
 # rounding decides, are counted separately.
 
 # %%
@@ -164,7 +164,8 @@ obvious = compare_on_random_rooms(contenders["straightforward"], config)
 missing = {"sionna": 100 * check.missing_share, "straightforward": 100 * obvious.missing_share}
 times = pd.DataFrame({"seconds": {name: time_group(twin, config) for name, twin in contenders.items()}})
 times["missing [%]"] = pd.Series({"image": 0.0, **missing})
-times.map(lambda value: f"{value:.3g}")
+titles = {"image": "image twin", "sionna": "Sionna, our way", "straightforward": "Sionna, the obvious way"}
+times.map(lambda value: f"{value:.2g}").rename(index=titles)
 
 # %% tags=["remove-cell"]
 glue("timed_candidates", config.twin_check.num_candidates, display=False)

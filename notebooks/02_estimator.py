@@ -70,17 +70,17 @@ observed = locus.estimate(chosen, config.estimator)
 figure = stage_figures.snapshot_figure(chosen, truth, observed)
 
 # %% [markdown]
-# *Left: the raw samples. Right: the same after correlation with the pilot and with the array. Each path
-# becomes a spot; circles are the twin's true paths, crosses what the estimator found. Weaker paths drown in the noise or in
+# *Left: the raw samples. Right: the same after correlation with the pilot and with the array. The strongest
+# path is the bright spot; circles are the twin's true paths, crosses what the estimator found. Weaker paths lie near or below the bottom of the colour scale, or in
 # the side lobes of stronger ones.*
 #
 # ## Maximum likelihood
 #
-# The channel of subcarrier $k$ and antenna $m$ is a sum of $K$ products of two basis functions, one over frequency and one over the array,
+# The channel of subcarrier $n$ and antenna $m$ is a sum of $K$ products of two basis functions, one over frequency and one over the array,
 #
 # (eq-18)=
 # $$
-# \mathbf b_{\mathrm F}(\tau) = \left(e^{-j 2\pi f_0 \tau k}\right)_{k=0}^{M_{\mathrm F}-1}, \tag{18}
+# \mathbf b_{\mathrm F}(\tau) = \left(e^{-j 2\pi f_0 \tau\, n}\right)_{n=0}^{M_{\mathrm F}-1}, \tag{18}
 # $$
 #
 # (eq-19)=
@@ -111,8 +111,7 @@ stage_figures.path_table(observed)
 # ## As good as it can be
 #
 # No unbiased estimator has a smaller error than the Cramér-Rao bound. We compare: first with a single path of varying strength, then with two paths of equal strength that the receiver can resolve, then with two that it
-# cannot. Two spots of the matched filter above are separate if they are a *resolution cell* apart: {glue:text}`cell_sine` in the sine of the angle, which is two over the number of antennas, or {glue:text}`cell_delay:.0f` ns in delay, one
-# over the bandwidth.
+# cannot. A *resolution cell* is 2 / 8 = {glue:text}`cell_sine` in the sine of the angle (two over the number of antennas) and {glue:text}`cell_delay:.0f` ns in delay (one over the bandwidth); paths closer than that merge in the matched filter.
 
 # %% mystnb={"image": {"alt": "Errors of angle and delay against SNR with the Cramer-Rao bound, for one path, for two resolvable paths and for two unresolved paths; shading shows how often not all are found"}} tags=["hide-input"]
 cell = 2 / radio.num_antennas, 1 / radio.bandwidth
@@ -160,14 +159,14 @@ glue("found_high", 100 * float(one.found.sel(snr_db=-15.0)), display=False)
 # {glue:text}`close_delay:.2f` ns. A path counts as found if an estimate of its own lies within one resolution cell of it. Points: root-mean-square error in those snapshots in which all paths are found, unless these are
 # fewer than one in twenty. Lines: the bound with all parameters of all paths unknown. The phase between two paths takes all values, for points and bound alike.*
 #
-# **One path.** Above -10 dB per sample the angle's error is {glue:text}`angle_over_bound:.3f` times the bound and the delay's
+# **One path.** Above -10 dB per sample the errors are at the bound, within what a finite number of snapshots tells: the angle's error is {glue:text}`angle_over_bound:.3f` times the bound and the delay's
 # {glue:text}`delay_over_bound:.3f` times. The threshold, {glue:text}`threshold_snr:.1f` dB, lets {glue:text}`false_alarm:.0f` % of pure-noise snapshots through. A path at -25 dB is found in
 # {glue:text}`found_low:.0f` % of the snapshots; at -15 dB, in {glue:text}`found_high:.0f` %.
 #
 # **Two resolvable paths.** The bound on the angle is {glue:text}`two_bound_ratio:.2f` times that of one path, and above -10 dB the errors are {glue:text}`two_angle_over_bound:.3f` and {glue:text}`two_delay_over_bound:.3f` times the bounds. The paths do not disturb
 # each other.
 #
-# **Two unresolved paths.** The bound is {glue:text}`close_bound_ratio:.1f` times that of one path, because most of what one path contributes could be the other's. Both are found in {glue:text}`close_found_low:.0f` % of the snapshots at -10 dB, in
+# **Two unresolved paths.** The bound is {glue:text}`close_bound_ratio:.1f` times that of one path, because the two signatures are nearly collinear. Both are found in {glue:text}`close_found_low:.0f` % of the snapshots at -10 dB, in
 # {glue:text}`close_found_high:.0f` % at 0 dB, and in practically all from {glue:text}`close_always:g` dB on; there the errors are {glue:text}`close_angle_over_bound:.2f` (angle) and {glue:text}`close_delay_over_bound:.2f` (delay) times the bound. At -5 dB they are
 # {glue:text}`close_angle_below:.2f` and {glue:text}`close_delay_below:.2f` times, but that means little: it counts only the {glue:text}`close_found_middle:.0f` % of the snapshots in which both are found, while the bound averages over all.
 #

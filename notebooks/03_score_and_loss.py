@@ -123,8 +123,8 @@ score_figures.feature_table(twin_numbers[truth[strongest]], seen_numbers[stronge
 # %% [markdown]
 # ## The network, and a first layer in two halves
 #
-# Two hidden layers, 64 and 16 wide, turn these numbers into one. The first is linear in both sides together, so it splits into a half for the twin's
-# numbers $\boldsymbol t$ and one for the observation's $\boldsymbol o$,
+# Two hidden layers, 64 and 16 wide, turn these numbers into one. Before its ReLU the first layer is linear, so it is a sum of two terms, one from the twin's
+# numbers $\boldsymbol t$ and one from the observation's $\boldsymbol o$,
 #
 # $$
 # g = \boldsymbol w^{\mathsf T} \operatorname{relu}\!\big(\mathbf C \operatorname{relu}(\mathbf A \boldsymbol t + \mathbf B \boldsymbol o + \boldsymbol b) + \boldsymbol c\big) + d,
@@ -192,7 +192,7 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 
 # %% [markdown]
 # *Titles give the SNR of the strongest true path. Brighter is more probable; the darkest places are less probable than the best by a factor of 20,000
-# or more. White lines enclose the smallest set that holds 90 % of the probability; insets magnify the white squares. The transmitters do not stand on grid points.*
+# or more. White lines enclose the smallest set that holds 90 % of the probability; insets, if any, magnify the white squares. The transmitters do not stand on grid points.*
 #
 # Where paths were found, look for beams that end at shadows. Hearing little is information, too: it rules out the places from which more would be heard. The edges of the maps are those of chapter 1, the shadows of
 # corners, where a path appears or disappears.
@@ -275,9 +275,9 @@ for number, name in enumerate(("strong", "middling", "weak")):
 # *Lines: median over many lists; bands: 90 % of them. Left: the sum converges to the integral, more slowly for a smaller spot. Right: the adjusted
 # loss. The truth is always on the list, so the loss cannot fall below the dotted line: a short list is an easy exam.*
 #
-# The posteriors of A, B and C fill {glue:text}`share_strong:.1f`, {glue:text}`share_middling:.1f` and {glue:text}`share_weak:.0f` % of the room. With
-# the paper's 500 candidates, log Z is known to within about {glue:text}`spread_500_strong:.2f`, {glue:text}`spread_500_middling:.2f` and {glue:text}`spread_500_weak:.2f` nats for
-# nine lists in ten; with 20, to within {glue:text}`spread_20_strong:.1f`, {glue:text}`spread_20_middling:.1f` and {glue:text}`spread_20_weak:.2f`. As a rule of thumb, several candidates should fall into the
+# The effective areas of the posteriors, $(\int p)^2 / \int p^2$, are {glue:text}`share_strong:.1f`, {glue:text}`share_middling:.1f` and {glue:text}`share_weak:.1f` % of the room for A, B and C. With
+# the paper's 500 candidates, nine lists in ten give log Z to within {glue:text}`spread_500_strong:.1f`, {glue:text}`spread_500_middling:.1f` and {glue:text}`spread_500_weak:.1f` nats;
+# with 20, only to within {glue:text}`spread_20_strong:.1f`, {glue:text}`spread_20_middling:.1f` and {glue:text}`spread_20_weak:.1f`. As a rule of thumb, several candidates should fall into the
 # spot. Two things follow. A loss is meaningful only together with its number of candidates. And *training* needs
 # far fewer: the posterior that minimises [(17)](#eq-17) is the same for lists of every length, and errors of single lists average out over the snapshots.
 #
@@ -361,8 +361,8 @@ for name, rate in (("strict", 0.001), ("lax", 0.6)):
 # %% [markdown]
 # *Last column: loss at this rate minus the loss at the run's own rate, {glue:text}`own_rate:.0f` %, on the same snapshots of {glue:text}`rate_rooms` rooms; positive is worse.*
 #
-# With a rate of {glue:text}`strict_rate:.1f` % the loss changes by {glue:text}`strict_costs:+.2f` nats ({glue:text}`strict_costs_low:+.2f` to {glue:text}`strict_costs_high:+.2f`),
-# with one of {glue:text}`lax_rate:.0f` % by {glue:text}`lax_costs:+.2f` ({glue:text}`lax_costs_low:+.2f` to {glue:text}`lax_costs_high:+.2f`). A high threshold drops
+# A false-alarm rate of {glue:text}`strict_rate:.1f` % changes the loss by {glue:text}`strict_costs:+.2f` nats ({glue:text}`strict_costs_low:+.2f` to {glue:text}`strict_costs_high:+.2f`),
+# one of {glue:text}`lax_rate:.0f` % by {glue:text}`lax_costs:+.2f` ({glue:text}`lax_costs_low:+.2f` to {glue:text}`lax_costs_high:+.2f`). A high threshold drops
 # weak paths that the network saw in training; a low one lets in more false paths than it saw. A network trained at each rate might make up for some of this.
 
 # %% tags=["interactive"]

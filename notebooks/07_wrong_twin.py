@@ -114,17 +114,17 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 # - **a wrong pose**: the receiver elsewhere, or turned;
 # - **a coarse list**: the twin is exact, but the transmitter stands off its candidate, and the nearest one counts as the truth;
 # - **all at once**: obstacles, walls and receiver off by the given distance, and the heading by five degrees per metre;
-# - **physics left out**: the world has more reflections than the twin traces ("2 of 3": the twin traces two of three), diffraction at corners, or transmission through walls.
+# - **physics left out**: the world has more reflections than the twin traces ("2 of 3": the twin traces two of three), diffraction at corners, or refraction through walls.
 #
 # A candidate that the twin places inside a wall has no path; with walls off by three metres, {glue:text}`lost_walls:.1f` % of the truths do. We use the first {glue:text}`num_layouts` rooms of Eval Random, with {glue:text}`num_snapshots` snapshots in all and
-# {glue:text}`num_candidates` candidates each. The exact image twin traces both sides, so that nothing else is wrong; only worlds with diffraction or transmission are traced by Sionna.
+# {glue:text}`num_candidates` candidates each. The exact image twin traces both sides, so that nothing else is wrong; only worlds with diffraction or refraction are traced by Sionna.
 #
 # Four methods are compared:
 #
 # - **LOCUS-DT**, the network of the previous chapters, trained with exact twins.
 # - **LOCUS-DT, trained with errors**: the same network, rooms and snapshots, but with wrong twins. Each room draws its own errors uniformly from zero up to {glue:text}`trained_obstacles:g` m for obstacles, {glue:text}`trained_walls:g` m for walls,
 #   {glue:text}`trained_position:g` m for the position and {glue:text}`trained_heading:.0f` degrees for the heading. The network is not told how large they are.
-# - **The path set**, the likelihood of chapter 6 with its default tolerance: anything from an exact twin to one that is off by about 1 m and 5 degrees. It is not told how large the errors are, either.
+# - **The path set**, the likelihood of chapter 6 with its default tolerance: anything from an exact twin to one that is off by about 1 m and 5 degrees. It is not told how large the errors of a room are, either.
 # - **GMM-Cart**, the strongest baseline: it uses no twin, so no plan can mislead it, but it is given the pose, and was trained with exact poses.
 #
 # ### A floor
@@ -153,33 +153,37 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
         ("scale", "2 %"), ("physics", "diffraction"), ("physics", "refraction"), ("depth", "2 of 3"), ("depth", "3 of 5"),
     ):  # fmt: skip
         glue(f"{kind}_{key(label)}_{short}", at(kind, label, name), display=False)
+        if short == "ours":
+            glue(f"cost_{kind}_{key(label)}", at(kind, label, name) - at("none", "exact", name), display=False)
 training = wrong_twin.compared(rows, "robust", "locus_dt")
 behind = wrong_twin.behind(rows, "path_set", ("locus_dt", "robust"))
 no_twin = {name: wrong_twin.compared(rows, "gmm_cart", name) for name in ("locus_dt", "robust", "path_set")}
-glue("path_behind", error_figures.named(behind.isel(condition=np.flatnonzero(behind.worse))), display=False)
+worse = error_figures.named(behind.isel(condition=np.flatnonzero(behind.worse)))
+glue("path_behind", worse.replace(": ", ", "), display=False)
 glue("slack", wrong_twin.SLACK, display=False)
 foreseen = [one.small or one.errors == {"missing": 1} for one in conditions(config)]
 promised = found.sel({"method": "path_set"}).isel(condition=np.flatnonzero(foreseen))
 glue("promised_worst", float(promised.loss.max()), display=False)
 glue("promised_least", 100 * float(promised.covered.min()), display=False)
 for name, missed in (("above_3", promised.loss > -3.0), ("below_85", promised.covered < 0.85)):
-    glue(f"promised_{name}", error_figures.named(promised.isel(condition=np.flatnonzero(missed))), display=False)
+    text = error_figures.named(promised.isel(condition=np.flatnonzero(missed)))
+    glue(f"promised_{name}", text.replace(": ", ", "), display=False)
 
 # %% [markdown]
 # *Adjusted loss: lower is better. Above zero it is worse than a uniform guess, so it would be better to know nothing. Bars: 95 % intervals over rooms.*
 #
-# **Small errors cost little, but add up.** With an exact twin LOCUS-DT's loss is {glue:text}`exact_ours:.2f` nats. With walls off by 0.3 m it is {glue:text}`walls_03_ours:.2f`, with the receiver off by as much
-# {glue:text}`position_03_ours:.2f`, and with everything off by 0.3 m and 1.5 degrees {glue:text}`all_03_ours:.2f`. At one metre it is {glue:text}`walls_1_ours:.2f` for walls,
-# {glue:text}`obstacles_1_ours:.2f` for obstacles, {glue:text}`position_1_ours:.2f` for the receiver, and {glue:text}`all_1_ours:.2f` for everything at once.
+# **Small errors cost little, but add up.** With an exact twin LOCUS-DT's loss is {glue:text}`exact_ours:.2f` nats. An error of 0.3 m changes it by {glue:text}`cost_walls_03:+.2f` if walls are off, by
+# {glue:text}`cost_position_03:+.2f` if the receiver is, and by {glue:text}`cost_all_03:+.2f` if everything is, with the compass off by 1.5 degrees. One metre changes it by {glue:text}`cost_walls_1:+.2f` (walls),
+# {glue:text}`cost_obstacles_1:+.2f` (obstacles), {glue:text}`cost_position_1:+.2f` (receiver) and {glue:text}`cost_all_1:+.2f` (everything).
 #
 # Three errors deserve a closer look:
 #
-# - **The heading** turns every angle of every candidate at once. The loss is {glue:text}`heading_1_ours:.2f` nats at one degree, {glue:text}`heading_3_ours:.2f` at three and {glue:text}`heading_5_ours:.2f` at five.
-# - **A missing obstacle**: the twin expects paths straight through it, and no echo from it. With one missing the loss is {glue:text}`missing_1_ours:.2f`, with two {glue:text}`missing_2_ours:.2f`.
-# - **The material** changes the strength of every echo. If the twin assumes glass, the loss is {glue:text}`material_glass_ours:.2f`; metal, {glue:text}`material_metal_ours:.2f`.
+# - **The heading** turns every angle of every candidate at once. One degree changes the loss by {glue:text}`cost_heading_1:+.1f` nats, three by {glue:text}`cost_heading_3:+.1f`, five by {glue:text}`cost_heading_5:+.1f`.
+# - **A missing obstacle**: the twin expects paths straight through it, and no echo from it. One missing changes the loss by {glue:text}`cost_missing_1:+.1f`, two by {glue:text}`cost_missing_2:+.1f`.
+# - **The material** changes the strength of every echo. If the twin assumes glass, the loss changes by {glue:text}`cost_material_glass:+.1f`; metal, by {glue:text}`cost_material_metal:+.1f`.
 #
 # **Physics** that the twin leaves out: with diffraction in the world LOCUS-DT's loss is {glue:text}`physics_diffraction_ours:.2f` nats, and with five reflections instead of three
-# {glue:text}`depth_3_of_5_ours:.2f`. Transmission through walls leaves it at {glue:text}`physics_refraction_ours:.2f`, because {glue:text}`wall_thickness:g` cm of {glue:text}`material` attenuate by {glue:text}`wall_loss:.0f` dB. A twin that traces only two reflections
+# {glue:text}`depth_3_of_5_ours:.2f`. Refraction through walls leaves it at {glue:text}`physics_refraction_ours:.2f`, because {glue:text}`wall_thickness:g` cm of {glue:text}`material` attenuate by {glue:text}`wall_loss:.0f` dB. A twin that traces only two reflections
 # leaves some candidates without any path, and LOCUS-DT at {glue:text}`depth_2_of_3_ours:.2f`. A plan scaled by 2 %, one metre at the outer walls, gives {glue:text}`scale_2_ours:.2f`.
 #
 # ## Which method, when?
@@ -198,7 +202,7 @@ error_figures.verdicts_frame(
 # %% [markdown]
 # *Differences of losses on the same snapshots, first minus second, in nats. Blue: the first is better by a whole 95 % interval; orange: the second is. "No twin" is GMM-Cart; "better network" is whichever of the two LOCUS-DT networks has the lower loss in that row.*
 #
-# **No twin** is better than LOCUS-DT where the first column is blue.
+# **No twin at all** is better than LOCUS-DT's wrong one where the first column is blue.
 #
 # **Training with errors** costs a little while the twin is exact: the loss is {glue:text}`exact_robust:.2f` nats instead of {glue:text}`exact_ours:.2f`. It pays when the twin is wrong: with three degrees of heading error the loss is
 # {glue:text}`heading_3_robust:.2f` nats instead of {glue:text}`heading_3_ours:.2f`, with the receiver a metre off {glue:text}`position_1_robust:.2f` instead of {glue:text}`position_1_ours:.2f`, and with everything
@@ -206,8 +210,8 @@ error_figures.verdicts_frame(
 # {glue:text}`missing_1_ours:.2f`.
 #
 # **The path set** has {glue:text}`exact_path:.2f` nats with an exact twin, {glue:text}`heading_5_path:.2f` with five degrees of heading error, {glue:text}`missing_1_path:.2f` with an obstacle missing,
-# {glue:text}`all_1_path:.2f` with everything off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Within its tolerance, and with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` nats at worst. Conditions in which it is above -3 nats: {glue:text}`promised_above_3`.
-# Conditions in which it is more than {glue:text}`slack:g` nats worse than the better network, by a whole interval: {glue:text}`path_behind`.
+# {glue:text}`all_1_path:.2f` with everything off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Within its tolerance, and with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` nats at worst; of these conditions, it is above -3 nats in: {glue:text}`promised_above_3`.
+# Of all conditions, it is significantly worse than the better network, by more than {glue:text}`slack:g` nats, in: {glue:text}`path_behind`.
 
 # %% tags=["hide-input"]
 error_figures.errors_frame(found, raw)
@@ -219,7 +223,7 @@ error_figures.errors_frame(found, raw)
 #
 # How much of the loss is due to the error, and how much to the method? Two answers, both with the path set:
 #
-# - **The true world is given**, and nothing is tolerated: the cost of the error is gone.
+# - **The true world is given**: the path set with the true room and pose, and no tolerance; what a perfect twin would give.
 # - **Worlds are sampled**: we draw {glue:text}`num_worlds` worlds around the believed one, trace the candidates in each, and average the likelihoods. Walls, obstacles and poses err by the same amount in random directions, missing obstacles are added at random, the material is any of those in the table,
 #   and candidates move by as much as the transmitter. This needs {glue:text}`num_worlds` tracings, and the size of the errors must be known, though not their direction.
 
@@ -233,7 +237,7 @@ for name in ("path_set", "sampled_worlds", "true_world"):
     glue(f"reached_{name}", at("all", "1 m", name, given=reached), display=False)
 
 # %% [markdown]
-# *L on the first {glue:text}`reached_layouts` rooms. Where only the physics differ, there is nothing to sample; a transmitter off the list has no true world.*
+# *L on the first {glue:text}`reached_layouts` rooms. Where only the physics differ, there is nothing to sample; a transmitter off the list has no true world. Sampled worlds can be worse than the tolerance: few of them come close to the truth if errors are large.*
 #
 # With everything off by a metre the path set has {glue:text}`reached_path_set:.2f` nats in these rooms, {glue:text}`reached_sampled_worlds:.2f` with sampled worlds, and {glue:text}`reached_true_world:.2f` if it is given the true one.
 #
@@ -262,12 +266,12 @@ for kind, label in (
     glue(f"noticed_{kind}_{key(label)}", 100 * float(share), display=False)
 
 # %% [markdown]
-# *Share of truths inside the 90 % sets. Above the line a method claims too little, below it too much. A floor makes sets larger.*
+# *Share of truths inside the 90 % sets. Above the line a method claims too little, below it too much. Floors make sets larger.*
 #
 # With an exact twin the 90 % sets of LOCUS-DT, of the network trained with errors and of the path set contain {glue:text}`covered_none_exact_ours:.0f`, {glue:text}`covered_none_exact_robust:.0f` and
 # {glue:text}`covered_none_exact_path:.0f` % of the truths. With everything off by 0.3 m it is {glue:text}`covered_all_03_ours:.0f`, {glue:text}`covered_all_03_robust:.0f` and {glue:text}`covered_all_03_path:.0f` %; by a metre, the limit of training and tolerance,
 # {glue:text}`covered_all_1_ours:.0f`, {glue:text}`covered_all_1_robust:.0f` and {glue:text}`covered_all_1_path:.0f` %; with an obstacle missing, which was not in the training, {glue:text}`covered_missing_1_ours:.0f`,
-# {glue:text}`covered_missing_1_robust:.0f` and {glue:text}`covered_missing_1_path:.0f` %. Within its tolerance, and with one obstacle missing, the path set's sets contain at least {glue:text}`promised_least:.0f` %; conditions with fewer than 85 %: {glue:text}`promised_below_85`. Without
+# {glue:text}`covered_missing_1_robust:.0f` and {glue:text}`covered_missing_1_path:.0f` %. Within its tolerance, and with one obstacle missing, the path set's sets contain at least {glue:text}`promised_least:.0f` %; of these conditions, fewer than 85 % in: {glue:text}`promised_below_85`. Without
 # floors LOCUS-DT's sets contain {glue:text}`raw_covered_none_exact:.0f`, {glue:text}`raw_covered_all_03:.0f`, {glue:text}`raw_covered_all_1:.0f` and {glue:text}`raw_covered_missing_1:.0f` %.
 #
 # ### Is the error noticed?
@@ -280,7 +284,7 @@ for kind, label in (
 error_figures.coverage_frame(found, noticed)
 
 # %% [markdown]
-# *Truths inside the 90 % sets, with floors, and snapshots with a p-value below 1 % [%]; 95 % intervals over rooms.*
+# *Truths inside the 90 % sets, with floors; "noticed": snapshots that the test rejects at 1 %. All in per cent, with 95 % intervals over rooms.*
 #
 # ## One snapshot
 
@@ -319,7 +323,8 @@ for key, title in (
 glue("cost", at("none", "exact", "robust") - at("none", "exact", "locus_dt"), display=False)
 glue("path_exact", at("none", "exact", "path_set") - at("none", "exact", "locus_dt"), display=False)
 glue("path_all", at("all", "1 m", "path_set") - at("all", "1 m", "locus_dt"), display=False)
-glue("floor_cost", at("none", "exact", "locus_dt") - at("none", "exact", "locus_dt", given=raw), display=False)
+floored, bare = (round(at("none", "exact", "locus_dt", given=one), 2) for one in (found, raw))  # as the tables say
+glue("floor_cost", floored - bare, display=False)
 
 # %% tags=["interactive"]
 # Another room, and a twin that is off by more or less.

@@ -102,7 +102,7 @@ glue("compass_high", float(np.degrees(last.high)), display=False)
 glue("compass_true", turn, display=False)
 
 # %% [markdown]
-# *Blue: the way so far, and the receiver with its true heading. Red star: the transmitter. Orange, dashed: the walls of the twin. Above each map: the probability of the true candidate.*
+# *Blue: the way so far, and the receiver with its true heading. Red star: the transmitter. Orange, dashed: the walls of the twin. White lines enclose 90 % of the probability; insets, if any, magnify the white squares. Above each map: the probability of the true candidate.*
 #
 # The walk also tells how wrong the compass is. After the last snapshot the estimate of its error is {glue:text}`compass_mean:.1f` degrees, with a 90 % interval from {glue:text}`compass_low:.1f` to
 # {glue:text}`compass_high:.1f`; the truth is {glue:text}`compass_true:.1f`.
@@ -110,24 +110,24 @@ glue("compass_true", turn, display=False)
 # ## Why not simply multiply?
 #
 # If the errors of snapshots were independent, their likelihoods would be multiplied. They are not. A wall that is misplaced by a metre is misplaced in every snapshot, and so is the compass: what looks like eight
-# witnesses against a place may be one error, eight times. So **what the snapshots share is one set of unknowns of the whole walk**: the error of the compass, the displacement of each obstacle and of each
-# side of the room, the offset of all poses, and where in its cell the transmitter stands. For each candidate and each component of the path set's mixture, a Gaussian over these unknowns is carried along. Its
+# witnesses against a place may be one error, eight times. So **the shared errors are unknowns of the whole walk**, estimated along the way: the error of the compass, the displacement of each obstacle and of each
+# side of the room, the offset of all poses, and where in its cell the transmitter stands. For each candidate and each component of the path set's mixture, the filter tracks a Gaussian over these unknowns. Its
 # mean predicts the paths of the next snapshot, which are images of the transmitter in displaced walls and move linearly with them; the residuals of the paths that are found then correct it. Sync offset and noise are
-# new each time. So a candidate pays for its residuals once: what the first snapshot taught about the walls, the second already expects.
+# new each time. So each candidate is penalised once for a misplaced wall, not eight times: what the first snapshot taught about the walls, the second already expects.
 #
 # The module `locus.score.walk` has the formulas; [chapter 7](07_wrong_twin.ipynb) shows what each error costs in a single snapshot.
 #
 # ## What each snapshot adds
 #
-# We use {glue:text}`num_rooms` rooms of Eval Grid, with {glue:text}`num_steps` snapshots each of one still transmitter on the list. The candidates are all those of the 31 x 31 grid, {glue:text}`num_candidates:.0f` on average, so certainty would
-# be a loss of minus {glue:text}`certainty:.2f` nats. There are three twins: plan and compass are exact; each wall and obstacle is off by 0.3 m and the compass by 1.5 degrees; or they are off by 1 m and 5 degrees, each in a random direction. We compare
+# We use {glue:text}`num_rooms` rooms of Eval Grid. In each, the robot takes {glue:text}`num_steps` snapshots of one fixed transmitter on the list. The candidates are all those of the 31 × 31 grid, {glue:text}`num_candidates:.0f` on average, so certainty would
+# be a loss of −{glue:text}`certainty:.2f` nats. There are three twins: plan and compass are exact; each wall and obstacle is off by 0.3 m and the compass by 1.5 degrees; or they are off by 1 m and 5 degrees, each in a random direction. We compare
 #
 # - **LOCUS-DT, added**, and **LOCUS-DT trained with errors, added**: sums of log posteriors, divided by a temperature ({glue:text}`temperature_ours:.1f` and {glue:text}`temperature_robust:.1f`) and with a floor of
 #   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %), both fitted on walks through training rooms, a third of them in each condition;
 # - **path sets, added**: the same with the likelihood of {doc}`06_path_set` (temperature {glue:text}`temperature_path:.1f`, floor {glue:text}`share_path:.2g` %);
 # - **bearings, without a twin**: the strongest path's angle from each pose, as if it came straight from the transmitter;
-# - **path sets, shared errors**: as above. One number was fitted to walks through training rooms. What even the shared errors leave out, such as paths that the twin does not trace, also repeats from pose to pose, so
-#   snapshots of a twin with the full tolerance count as if their errors had a correlation of {glue:text}`correlation:.1f`. We added it after a first look at the evaluation rooms, where without it the 90 % sets
+# - **path sets, shared errors**: as above. Some errors, such as paths that the twin does not trace, are in none of these unknowns but repeat from pose to pose. We model them as a correlation of {glue:text}`correlation:.1f` between the
+#   snapshots of a twin with the full tolerance, a number that was fitted to walks through training rooms. We added it after a first look at the evaluation rooms, where without it the 90 % sets
 #   of the worst twin held just under 80 %.
 
 # %% mystnb={"image": {"alt": "Adjusted loss and coverage of the 90 % sets against the number of snapshots, for five ways to fuse them and three twins"}} tags=["hide-input"]
@@ -145,7 +145,7 @@ walk_figures.losses_frame(found)
 # With shared errors the loss goes from {glue:text}`first_walk_exact:.2f` to {glue:text}`last_walk_exact:.2f` nats with an exact twin, from {glue:text}`first_walk_03:.2f` to {glue:text}`last_walk_03:.2f` with 0.3 m and from
 # {glue:text}`first_walk_1:.2f` to {glue:text}`last_walk_1:.2f` with 1 m; adding path sets ends at {glue:text}`last_path_exact:.2f`, {glue:text}`last_path_03:.2f` and {glue:text}`last_path_1:.2f`, LOCUS-DT at
 # {glue:text}`last_ours_exact:.2f`, {glue:text}`last_ours_03:.2f` and {glue:text}`last_ours_1:.2f`, and the one trained with errors at {glue:text}`last_robust_exact:.2f`, {glue:text}`last_robust_03:.2f` and
-# {glue:text}`last_robust_1:.2f`. With shared errors and any of the three twins, the least favourable change from one snapshot to the next is {glue:text}`worst_rise:+.2f` nats (its interval begins at {glue:text}`worst_rise_low:+.2f`).
+# {glue:text}`last_robust_1:.2f`. With shared errors and any of the three twins, the least favourable change of the mean loss by another snapshot is {glue:text}`worst_rise:+.2f` nats (its interval begins at {glue:text}`worst_rise_low:+.2f`).
 #
 # With shared errors, the 90 % sets hold {glue:text}`covered_walk_exact:.0f`, {glue:text}`covered_walk_03:.0f` and {glue:text}`covered_walk_1:.0f` % of the truths at the end.
 #
@@ -165,7 +165,7 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
 # %% [markdown]
 # *Left: how often the 90 % interval holds the true error of the compass. Right: its median width.*
 #
-# In the median room with a twin off by 1 m and 5 degrees, the interval shrinks from {glue:text}`turn_width_first_1:.1f` to {glue:text}`turn_width_last_1:.1f` degrees, and holds the error in {glue:text}`turn_inside_1:.0f` % of the rooms;
+# The interval is too narrow if it holds the error in fewer than 90 % of the rooms. In the median room with a twin off by 1 m and 5 degrees, the interval shrinks from {glue:text}`turn_width_first_1:.1f` to {glue:text}`turn_width_last_1:.1f` degrees, and holds the error in {glue:text}`turn_inside_1:.0f` % of the rooms;
 # off by 0.3 m and 1.5 degrees, from {glue:text}`turn_width_first_03:.1f` to {glue:text}`turn_width_last_03:.1f` degrees and {glue:text}`turn_inside_03:.0f` %.
 #
 # ## Where to listen next
@@ -173,7 +173,12 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
 # A robot can choose where to go. The twin tells it what it would hear from each probable candidate at each pose within reach, and so how much a snapshot there would tell, before it goes there. With $p_i$ the posterior,
 # $L_i$ the likelihood of candidate $i$ and $y_i$ the path set that the twin predicts for it, that is
 #
-# $$ I = -\sum_i p_i \ln \sum_j p_j \, e^{-D_{ij}}, \qquad D_{ij} = \ln L_i(y_i) - \ln L_j(y_i) . $$
+# $$
+# \begin{aligned}
+# I &= -\sum_i p_i \ln \sum_j p_j \, e^{-D_{ij}}, \\
+# D_{ij} &= \ln L_i(y_i) - \ln L_j(y_i).
+# \end{aligned}
+# $$
 #
 # It steps {glue:text}`search_step:.0f` m in one of eight directions, or turns on the spot, whichever makes $I$ largest. We compare that with random steps, driving straight on, and turning on the spot, in {glue:text}`search_rooms` rooms. The twin is exact, the
 # transmitter may be anywhere, candidates are {glue:text}`search_spacing:.0f` m apart, and path sets are drawn as an ideal estimator would report them. A search ends when the 90 % set is smaller than {glue:text}`search_found:.0f` m², or after
@@ -199,16 +204,16 @@ for name in searches.STRATEGIES:
     glue(f"right_{name}", 100 * float(every.right.sel(strategy=name)), display=False)
 
 # %% [markdown]
-# *Medians with 95 % intervals from resampled rooms; an abandoned search counts as longer than any other. Unclear: rooms in which the first snapshot, which all four share, does not suffice.*
+# *Figure: share of searches that have ended with a small set. Table: medians with 95 % intervals from resampled rooms; an abandoned search counts as longer than any other. Unclear: rooms in which the first snapshot, which all four share, does not suffice.*
 #
-# In {glue:text}`search_unclear` of the {glue:text}`search_rooms` rooms one snapshot is not enough, and there it matters where the robot goes. By asking the twin it finds {glue:text}`found_informed:.0f` % of all transmitters; with random steps
-# {glue:text}`found_random:.0f` %, straight on {glue:text}`found_straight:.0f` %, and turning on the spot {glue:text}`found_turning:.0f` %. A small set is not always right: of the sets that ended a search, {glue:text}`right_informed:.0f` % hold the transmitter.
+# In {glue:text}`search_unclear` of the {glue:text}`search_rooms` rooms one snapshot is not enough, and there it matters where the robot goes. By asking the twin, {glue:text}`found_informed:.0f` % of all searches end with a small set; with random steps
+# {glue:text}`found_random:.0f` %, straight on {glue:text}`found_straight:.0f` %, and turning on the spot {glue:text}`found_turning:.0f` %. A small set is not always right: {glue:text}`right_informed:.0f`, {glue:text}`right_random:.0f`, {glue:text}`right_straight:.0f` and {glue:text}`right_turning:.0f` % of these sets hold the transmitter.
 #
 # ## A room that the robot mapped
 #
 # *The paper's future work, "measured rooms reconstructed using SLAM", in simulation.*
 #
-# So far there was a floor plan. Here there is none: the room holds {glue:text}`num_pieces` pieces of furniture that are in no plan, and the robot drives through it with a laser scanner and draws an occupancy grid, as ROS does. Its walls are straightened to polygons
+# Until now we had a floor plan. Here the robot has to make its own: the room holds {glue:text}`num_pieces` pieces of furniture that are in no plan, and the robot drives through it with a laser scanner and draws an occupancy grid, as ROS does. Its walls are straightened to polygons
 # (`locus.Layout.from_ros_map`), which become the twin. The scanner's ranges are noisy, the grid is not aligned with the walls, and the robot's estimate of its own pose drifts as it drives.
 
 # %% mystnb={"image": {"alt": "The true room with furniture and the robot's way; the occupancy grid with the polygons that became of it; a posterior of their twin"}} tags=["hide-input"]
@@ -247,8 +252,8 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
 # result.heading_error  # (step), with heading_error_low and heading_error_high
 # ```
 #
-# or `locus locate room.geojson --poses walk.tum --iq captures.npy`; [Your own room](../own_room.md) has an example. **Several receivers that hear one transmitter at the same time are the same computation**: each is a pose. A
-# moving transmitter (`speed=`) is tracked by a filter over the candidates, which knows the ways around walls.
+# or `locus locate room.geojson --poses walk.tum --iq captures.npy`; [Your own room](../own_room.md) has an example. **Several receivers that hear one transmitter at the same time are handled the same way**: one pose each. A
+# moving transmitter (`speed=`) is tracked by a grid filter, in which it walks around walls, not through them.
 
 # %% tags=["interactive"]
 # Another room and twin.

@@ -8,6 +8,7 @@ import pytest
 import shapely
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 
 import locus
 from locus import draw
@@ -79,4 +80,26 @@ def test_a_star_is_hollow_and_scattered_candidates_are_points(room: locus.Layout
     assert stars
     assert {line.get_fillstyle() for line in stars} == {"none"}
     assert len(axes.collections[0].get_offsets()) == 200
+    plt.close("all")
+
+
+def test_an_inset_shows_obstacles_solid_and_has_a_whole_frame(room: locus.Layout) -> None:
+    with plt.rc_context({"axes.spines.right": False, "axes.spines.top": False}):
+        (inset,) = drawn(room, posterior(room, 1.0)).child_axes
+    assert len(inset.patches) >= len(room.obstacles)
+    assert any(patch.get_facecolor() == to_rgba(draw.SOLID) for patch in inset.patches)
+    assert all(spine.get_visible() for spine in inset.spines.values())
+    assert (inset.get_xlabel(), inset.get_ylabel()) == ("", "")
+    plt.close("all")
+
+
+def test_an_inset_shrinks_rather_than_hide_an_obstacle() -> None:
+    obstacles = [shapely.box(x, y, x + 2, y + 2) for x in (19, 39) for y in (19, 39)]
+    room = locus.Layout(shapely.box(0, 0, 60, 60), tuple(obstacles))
+    axes = drawn(room, posterior(room, 1.0))
+    axes.figure.draw_without_rendering()
+    (inset,) = axes.child_axes
+    x0, y0, x1, y1 = inset.get_window_extent().transformed(axes.transData.inverted()).extents
+    assert x1 - x0 < draw.ZOOM["side"] * 60 - 1
+    assert not any(shapely.box(x0, y0, x1, y1).buffer(-0.1).intersects(one) for one in obstacles)
     plt.close("all")

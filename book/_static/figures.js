@@ -39,3 +39,10 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 });
+
+// Names of rows that may break on a phone: the others, such as Gauss-Cart, are short enough to stay whole.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const name of document.querySelectorAll("article table tbody th")) {
+    name.classList.toggle("long", (name.textContent ?? "").trim().length > 18);
+  }
+});

@@ -53,13 +53,14 @@ def imports_figure() -> Figure:
     axes.imshow(np.where(table > 0, np.log1p(table), np.nan), cmap="Blues", vmin=-0.5, vmax=np.log1p(table.max()) * 1.4)
     for (row, column), count in np.ndenumerate(table):
         if count:
-            axes.text(column, row, f"{count}", ha="center", va="center", fontsize="small")
+            dark = np.log1p(count) > 0.75 * np.log1p(table.max())
+            axes.text(column, row, f"{count}", ha="center", va="center", size="small", color="w" if dark else "k")
     for place in range(len(FLOW)):
         axes.add_patch(Rectangle((place - 0.5, place - 0.5), 1, 1, color="0.85"))
     axes.set_xticks(range(len(FLOW)), FLOW, rotation=45, ha="left")
     axes.set_yticks(range(len(FLOW)), FLOW)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
-    axes.set(xlabel="is imported by the row", ylabel="imports from the column")
+    axes.set(xlabel="imported folder", ylabel="importing folder")
     axes.spines[:].set_visible(False)
     return figure
 

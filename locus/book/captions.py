@@ -13,22 +13,20 @@ _CAPTION = re.compile(r"\A\*(?!\*)((?:[^*]|\*\*[^*]+\*\*)+)\*(?!\*)[ \n]*")
 
 
 def number(notebook: nbformat.NotebookNode, chapter: int) -> None:
-    """Number the figures and tables of a chapter, in place: Figures 5.2 to 5.4, Figure 5.5 and Table 5.1."""
+    """Number the captioned figures and tables of a chapter, in place: Figures 5.2 to 5.4, Figure 5.5 and Table 5.1."""
     counts = {"Figure": 0, "Table": 0}
-    waiting: list[tuple[str, int]] = []
+    waiting: list[str] = []
     for cell in notebook.cells:
         if cell.cell_type == "code":
             kind = shows(cell)
             if kind:
-                counts[kind] += 1
-                waiting.append((kind, counts[kind]))
+                waiting.append(kind)
             continue
         found = _CAPTION.match(cell.source)
         if waiting and found:
             rest = cell.source[found.end() :]
-            cell.source = (
-                f"```{{div}} caption\n**{_name(waiting, chapter)}.** {found[1].strip()}\n```\n\n{rest}".rstrip()
-            )
+            named = _name(waiting, counts, chapter)
+            cell.source = f"```{{div}} caption\n**{named}.** {found[1].strip()}\n```\n\n{rest}".rstrip()
         waiting = []
 
 
@@ -46,11 +44,12 @@ def shows(cell: nbformat.NotebookNode) -> str | None:
     return None
 
 
-def _name(waiting: list[tuple[str, int]], chapter: int) -> str:
+def _name(waiting: list[str], counts: dict[str, int], chapter: int) -> str:
+    """Names of what waits for a caption, and counts that go on behind them."""
     names = []
-    for kind in dict.fromkeys(kind for kind, _ in waiting):
-        counts = [count for one, count in waiting if one == kind]
-        first, last = counts[0], counts[-1]
+    for kind in dict.fromkeys(waiting):
+        first, last = counts[kind] + 1, counts[kind] + waiting.count(kind)
+        counts[kind] = last
         if first == last:
             names.append(f"{kind} {chapter}.{first}")
         else:

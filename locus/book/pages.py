@@ -120,6 +120,7 @@ def readings() -> dict[str, Any]:
         "missing_layouts": int(twins["check_layouts"]),
         "sizes": load_config(sensitivity.PROFILE),
         "paper_layouts": load_config("paper").training.num_layouts,
+        "num_epochs": load_config("paper").training.num_epochs,
         "room": load_config("paper").room,
         "sionna_rays": load_config("paper").twin.num_rays,
     }

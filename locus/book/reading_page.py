@@ -8,8 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from locus.book.tables import percent, which_reading
+from locus.book.typography import numbers
 from locus.experiment import solver
 from locus.experiment.sensitivity import Reading, readings
 from locus.experiment.solver import Call
@@ -38,16 +40,18 @@ def sensitivity_figure(data: xr.Dataset, *, narrow: bool = False) -> Figure:
         row = 100 * data.sel(variant=f"{reading.name}: {label}")
         change = float(row.ratio_difference)
         ends = [[abs(change - float(row[f"ratio_difference{end}"]))] for end in ("_low", "_high")]
-        axes.errorbar(change, height, xerr=ends, fmt="o", color="#0072B2", capsize=3, markersize=5)
+        axes.errorbar(change, height, xerr=ends, fmt="o", color="#0072B2", linewidth=2, markersize=5)
         of_seeds = row.difference_of_seed * float(row.ratio_difference / row.difference)
-        axes.plot(of_seeds, np.full(row.sizes["seed"], height), "|", color="0.35", zorder=3)
+        axes.plot(of_seeds, np.full(row.sizes["seed"], height - 0.24), "|", color="0.35", markersize=5)
         if label == list(reading.values)[1]:
             axes.axhline(height + 0.5, color="0.85", linewidth=0.8)
-    names = [f"{reading.title}: {label}".replace(": -", ": −") for reading, label in reversed(lines)]
+    names = [numbers(f"{reading.title}: {label}") for reading, label in reversed(lines)]
     if narrow:
         axes.set_yticks([])
+        style: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": "small", "va": "center"}
         for height, name in enumerate(names):
-            axes.text(0.01, height + 0.28, name, transform=axes.get_yaxis_transform(), fontsize="small", va="center")
+            rim = [withStroke(linewidth=3, foreground="white")]  # lines pass behind the names
+            axes.text(0.01, height + 0.3, name, path_effects=rim, **style)
     else:
         axes.set_yticks(range(len(lines)), names, fontsize="small")
     axes.axvline(0, color="black", linewidth=0.8)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup
 
@@ -21,6 +21,8 @@ NARROW = "_narrow"
 PREVIEW = "_static/preview.png"
 """Picture that a link to a page is shown with."""
 
+_SHORT = 24
+"""Letters of a word of code that stays on one line, however narrow the screen."""
 _LEFT_OUT = (
     r'[ \t]*<script defer src="[^"]*/scripts/fontawesome\.js[^"]*"></script>\n?',  # icons come from its font as well
     r"[ \t]*<script>const THEBE_JS_URL = .*?</script>\n?",  # runs code on a server: the book has none
@@ -54,7 +56,7 @@ def finish(folder: Path, site: str | None = None) -> None:
         name = path.relative_to(folder).as_posix()
         if name not in ("index.html", "404.html"):
             page = _with_narrow(path.read_text(encoding="utf-8"), name, narrow)
-            write_text(path, _with_head(page, name, site))
+            write_text(path, _with_head(_with_sizes(page, path.parent), name, site))
     write_text(folder / "index.html", _first_page(site))
     write_text(folder / "404.html", _not_found(site))
     if site:
@@ -78,9 +80,45 @@ def _with_narrow(page: str, name: str, narrow: list[Path]) -> str:
     return page
 
 
+def _with_sizes(page: str, folder: Path) -> str:
+    """A page whose pictures say how large they are: room is kept for them before they load, so that nothing jumps."""
+
+    def sized(found: re.Match[str]) -> str:
+        tag = found[0]
+        source = re.search(r' (?:src|srcset)="([^"]+)"', tag)
+        if source is None or re.search(r' (?:width|height)="', tag) or urlsplit(unescape(source[1])).scheme:
+            return tag
+        size = picture_size(folder / unquote(urlsplit(unescape(source[1])).path))
+        return tag if size is None else f'{found[1]} width="{size[0]}" height="{size[1]}"{tag[len(found[1]) :]}'
+
+    return re.sub(r'(<(?:img|source))\b(?:[^>"]|"[^"]*")*>', sized, page)
+
+
+def picture_size(path: Path) -> tuple[int, int] | None:
+    """Width and height [CSS px] of a PNG or SVG file; none of one that does not tell."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        start = file.read(4096)
+    if start.startswith(b"\x89PNG"):
+        return int.from_bytes(start[16:20], "big"), int.from_bytes(start[20:24], "big")
+    root = re.search(r"<svg\b[^>]*>", start.decode("utf-8", "ignore"))
+    if root is None:
+        return None
+    lengths = [re.search(rf'\s{name}="([\d.]+)(px|pt)?"', root[0]) for name in ("width", "height")]
+    box = re.search(r'\sviewBox="\S+ \S+ ([\d.]+) ([\d.]+)"', root[0])
+    sides = [float(one[1]) * (4 / 3 if one[2] == "pt" else 1) for one in lengths if one]
+    if len(sides) < 2 and box:
+        sides = [float(side) for side in box.groups()]
+    if len(sides) < 2 or min(sides) <= 0:
+        return None
+    return round(sides[0]), round(sides[1])
+
+
 def _with_head(page: str, name: str, site: str | None) -> str:
     for pattern in _LEFT_OUT:
         page = re.sub(pattern, "", page, flags=re.DOTALL)
+    page = re.sub(rf'<span class="pre">(?=[^<]{{1,{_SHORT}}}</span>)', '<span class="pre short">', page)
     # Pictures load when the reader comes near them
     page = re.sub(r"<img (?![^>]*loading=)", '<img loading="lazy" ', page)
     soup = BeautifulSoup(page, "html.parser")

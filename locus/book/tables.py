@@ -90,8 +90,10 @@ def which_reading(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> st
         f"with estimated paths. With samples, R differs from the paper's by at most {samples:.1f} points; with "
         f"estimated paths, by at most {paths:.1f}. "
     )
+    better = int((_gains(raw, printed, raw.method) < 0).sum())
+    if better == total == int((_gains(table, printed, raw.method) > 0).sum()):
+        return text + "All of them lie between ours with samples and ours with paths: neither input reproduces them."
     if closer == total:
-        better = int((_gains(raw, printed, raw.method) < 0).sum())
         rest = (
             f" But {words.count(better)} of them are better than ours with samples, so something else differs, too."
             if better
@@ -224,15 +226,18 @@ def strata_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
     return pd.concat({title: _bins_frame(metrics.binned(own, key)) for title, key in kinds.items()})
 
 
-def calibration_frame(rows: xr.Dataset, method: str) -> pd.DataFrame:
-    """Number of snapshots, and share of truths in one method's 50 % and 90 % sets, of all and by the strongest path."""
-    own = rows.sel({"method": [method]})
-    shares = {mass: covered_by_snr(own, mass, np.random.default_rng(0)).isel(method=0) for mass in (0.5, 0.9)}
+def calibration_frame(rows: xr.Dataset, methods: Sequence[str]) -> pd.DataFrame:
+    """Number of snapshots, and share of truths in the 50 % and 90 % sets, overall and by the strongest path's SNR."""
+    own = rows.sel({"method": list(methods)})
+    shares = {mass: covered_by_snr(own, mass, np.random.default_rng(0)) for mass in (0.5, 0.9)}
     lines = {}
     for band, count in shares[0.9].num_snapshots.to_series().items():
         if count:
             lines[band] = {"snapshots": f"{count:,}"} | {
-                f"in the {100 * mass:.0f} % set [%]": percent(share.sel(band=band), "covered")
+                f"{SCORER_TITLES.get(method, method)}: in the {100 * mass:.0f} % set [%]": percent(
+                    share.sel({"band": band, "method": method}), "covered"
+                )
+                for method in methods
                 for mass, share in shares.items()
             }
     return pd.DataFrame(lines).T
@@ -251,9 +256,9 @@ def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
             "snapshots": f"{part.sizes['snapshot']:,}",
             "in the 90 % set [%]": f"{100 * float((part.level <= 0.9).mean()):.1f}",
             "median error [m]": f"{halves[0][0]:.1f}",
-            "90 % error [m]": f"{halves[0][1]:.1f}",
+            "90th percentile [m]": f"{halves[0][1]:.1f}",
             "median area [m²]": f"{halves[1][0]:,.0f}",
-            "90 % area [m²]": f"{halves[1][1]:,.0f}",
+            "90th percentile [m²]": f"{halves[1][1]:,.0f}",
         }
     return pd.DataFrame(lines).T
 

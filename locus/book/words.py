@@ -28,5 +28,25 @@ def inside_band(names: Sequence[str], total: int) -> str:
         return f"None of the {count(total)} curves stays inside its band throughout."
     if len(names) == total > 2:
         return f"All {count(total)} curves stay inside their bands throughout."
-    stays = "only one stays inside its band" if len(names) == 1 else f"{count(len(names))} stay inside their bands"
-    return f"Of the {count(total)} curves, {stays} throughout: {listed(names)}."
+    if len(names) == 1:
+        return f"Of the {count(total)} curves, only that of the {names[0]} stays inside its band throughout."
+    return f"Of the {count(total)} curves, {count(len(names))} stay inside their bands throughout: {listed(names)}."
+
+
+def times(ratio: float) -> str:
+    """A ratio as a factor: ``180 ×``, or with a decimal if it is small."""
+    return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.1f} ×"
+
+
+def trained_on(ours: int, theirs: int) -> str:
+    """Number of training rooms, of this run and of the paper."""
+    if ours == theirs:
+        return f"both were trained on {ours:,} rooms"
+    return f"the paper trained on {theirs:,} rooms, this run on {ours:,}"
+
+
+def pieces(numbers: Sequence[int]) -> str:
+    """Numbers of separate pieces, of one thing after the other: ``each in one piece``, or ``in 2, 1 and 3 pieces``."""
+    if set(numbers) == {1}:
+        return "each in one piece"
+    return f"in {listed([str(number) for number in numbers])} pieces"

@@ -68,8 +68,10 @@ def draw_location(
     if walk and number:
         way = shapely.LineString(np.stack([data.rx_x, data.rx_y], axis=1)[: number + 1]).buffer(0.02 * extent)
     draw_posterior(axes, layout, pose, logs, truth, zoom=zoom, uncovered=way)
-    marker: dict[str, Any] = {"color": "white", "markersize": 7, "markeredgecolor": "black", "linestyle": "none"}
-    axes.plot(float(one.map_x), float(one.map_y), "P", label="most probable", zorder=6.5, **marker)
+    marker: dict[str, Any] = {"color": "white", "markersize": 6, "markeredgecolor": "black", "linestyle": "none"}
+    insets: list[Any] = axes.child_axes
+    for part in (axes, *insets):  # above the star, which it could not be seen through
+        part.plot(float(one.map_x), float(one.map_y), "P", label="most probable", zorder=8, **marker)
     which = f"after {number + 1} of {data.sizes['step']} snapshots" if walk else ""
     if several and not walk:
         which = f"snapshot {number + 1} of {data.sizes['snapshot']}"

@@ -68,10 +68,10 @@ class Comparison:
         long = self.gain_error_db[~self.short]
         corner = self.missing_at_corner + self.extra_at_corner
         lines = [
-            f"paths of the exact twin        {self.num_paths}",
+            f"paths of the exact twin        {self.num_paths:,}",
             f"missing                        {self.missing} ({100 * self.missing_share:.4f} %)",
             f"extra                          {self.extra}",
-            f"disagree within 1 cm of corner {corner} (1 in {self.num_paths / corner:.0f})"
+            f"disagree within 1 cm of corner {corner} (1 in {self.num_paths / corner:,.0f})"
             if corner
             else "disagree within 1 cm of corner 0",
             f"largest angle error            {self.angle_error.max():.1e} rad",

@@ -34,6 +34,8 @@ the probability near the transmitter."""
 ERROR_SEED = 0
 """Seed of the directions in which the wrong twin of the page errs."""
 
+_ZOOM = {name: value for name, value in draw.ZOOM.items() if name != "least_side"}  # the page's inset keeps its size
+
 CONSTANTS: dict[str, Any] = {
     "first_room": FIRST_ROOM,
     "speed_of_light": SPEED_OF_LIGHT,
@@ -113,7 +115,7 @@ CONSTANTS: dict[str, Any] = {
     },
     "errors": {"seed": ERROR_SEED, "heading_per_metre": everything(1.0)["heading"]},
     "near": 5.0,  # [m], radius around the transmitter whose posterior mass the page shows
-    "map": {"floor": draw.FLOOR, "credible_mass": CREDIBLE_MASS, "rounding": ROUNDING, **draw.ZOOM},
+    "map": {"floor": draw.FLOOR, "credible_mass": CREDIBLE_MASS, "rounding": ROUNDING, **_ZOOM},
     "colours": {"receiver": draw.RECEIVER, "transmitter": draw.TRANSMITTER, "solid": draw.SOLID},
 }
 """Constants of the package that the JavaScript modules read from the settings file instead of copying them."""

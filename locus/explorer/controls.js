@@ -101,8 +101,9 @@ export function buildPage(root, settings, { given, walk }, actions) {
       make("label", { class: "file" }, make("span", {}, "Open room (GeoJSON)"), opener),
     ),
   );
-  const right = make("div", { class: "right" }, readouts, walk.compass, make("div", { class: "paths" }, stems, stemsLegend(stemsNote)), controls);
-  root.replaceChildren(make("div", { class: "panes" }, left, right), help);
+  const paths = make("div", { class: "paths" }, stems, stemsLegend(stemsNote));
+  const told = make("div", { class: "told" }, readouts, walk.compass);
+  root.replaceChildren(make("div", { class: "panes" }, left, paths, told, controls), help);
   const choices = () => ({
     method: method.value,
     powerChange: Number(snr.input.value),

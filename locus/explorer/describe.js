@@ -10,8 +10,11 @@ import { sayHeading, sayTurn } from "./compass.js";
 // No line breaks between a number and its unit (\u00a0).
 const EXACT = 0.05; // [m], error that counts as none
 
-/** @param {number} share */
-const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}\u00a0%`;
+/**
+ * To two digits, so that shares next to each other agree with their ratio.
+ * @param {number} share
+ */
+const percent = (share) => `${(100 * share).toFixed(share < 0.00995 ? 2 : share < 0.0995 ? 1 : 0)}\u00a0%`;
 
 /** @param {number} number */
 const count = (number) => (number < 10 ? number.toFixed(1) : number.toFixed(0));
@@ -66,7 +69,7 @@ function describeWalk(result, walk, turn, near) {
 function judge({ mass, uniformMass, mapError, numCandidates }, near) {
   const hit = mapError < EXACT ? "is the true one" : `is ${mapError.toFixed(1)}\u00a0m off`;
   return (
-    `${(100 * mass).toFixed(0)}\u00a0% to the places within ${near}\u00a0m of the transmitter, ${(mass / uniformMass).toFixed(1)} ` +
+    `${percent(mass)} to the places within ${near}\u00a0m of the transmitter, about ${count(mass / uniformMass)} ` +
     `times a uniform guess; of ${numCandidates} places the most probable one ${hit}`
   );
 }

@@ -3,7 +3,8 @@
 import { resize } from "./canvas.js";
 import { themeOf } from "./colours.js";
 
-const [LEFT, RIGHT, TOP, BOTTOM] = [46, 10, 8, 36]; // [px]
+const [LEFT, RIGHT, TOP, BOTTOM] = [46, 20, 8, 44]; // [px]
+const RADIUS = { predicted: 6.5, observed: 3.5 }; // [px]
 
 /**
  * @param {HTMLCanvasElement} canvas
@@ -45,10 +46,9 @@ function drawAxes(context, theme, across, up, [low, high], width, height) {
   context.textBaseline = "top";
   for (let degrees = -180; degrees <= 180; degrees += 90) {
     line(context, across(degrees), TOP, across(degrees), height - BOTTOM);
-    context.textAlign = degrees === -180 ? "left" : degrees === 180 ? "right" : "center";
-    context.fillText(`${degrees}°`.replace("-", "−"), across(degrees), height - BOTTOM + 4);
+    // Below the circle of a path at the floor
+    context.fillText(`${degrees}°`.replace("-", "−"), across(degrees), height - BOTTOM + RADIUS.predicted + 4);
   }
-  context.textAlign = "center";
   context.fillText("angle of arrival", across(0), height - 15);
   context.textAlign = "right";
   context.textBaseline = "middle";
@@ -80,7 +80,7 @@ function drawStem(context, x, up, snr, colour, predicted) {
   line(context, x, up(-Infinity), x, up(snr));
   context.globalAlpha = 1;
   context.beginPath();
-  context.arc(x, up(snr), predicted ? 6.5 : 3.5, 0, 2 * Math.PI);
+  context.arc(x, up(snr), predicted ? RADIUS.predicted : RADIUS.observed, 0, 2 * Math.PI);
   if (predicted) {
     context.lineWidth = 2;
     context.stroke();

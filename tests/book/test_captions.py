@@ -29,6 +29,8 @@ def test_figures_and_tables_are_numbered_apart() -> None:
         nb.new_code_cell("draw()", outputs=FIGURE),
         nb.new_markdown_cell("**Bold** is no caption."),
         nb.new_markdown_cell("*Nor is this, without a figure.*"),
+        nb.new_code_cell("draw()", outputs=FIGURE),
+        nb.new_markdown_cell("*The one without a caption has no number.*"),
     ]
     notebook = nb.new_notebook(cells=cells)
     captions.number(notebook, 5)
@@ -40,6 +42,7 @@ def test_figures_and_tables_are_numbered_apart() -> None:
         "```{div} caption\n**Figure 5.5 and Table 5.2.** Both.\n```",
         "**Bold** is no caption.",
         "*Nor is this, without a figure.*",
+        "```{div} caption\n**Figure 5.6.** The one without a caption has no number.\n```",
     ]
 
 

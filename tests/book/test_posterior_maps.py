@@ -72,7 +72,7 @@ def test_strongest_paths_are_told_as_the_array_sees_them() -> None:
     [
         (path_set([], []), path_set([10], [-20.5]), path_set([20], [-40]), "Nothing was found"),
         (path_set([40], [-19]), path_set([10], [-25]), path_set([41], [-19]), "false alarm"),
-        (path_set([40], [-9]), path_set([10, 40], [-8, -9]), path_set([41], [-9]), "not the one"),
+        (path_set([40], [-9]), path_set([10, 40], [-8, -9]), path_set([41], [-9]), "not the strongest path"),
         (path_set([30], [-9]), path_set([150], [-9]), path_set([31], [-8]), "ambiguity"),
         (path_set([30], [-9]), path_set([31], [-9]), path_set([150], [-8]), "the front"),
         (path_set([30], [-9]), path_set([31], [-9]), path_set([29], [-8]), "weaker paths"),

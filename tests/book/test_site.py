@@ -61,6 +61,38 @@ def test_phones_are_shown_the_figures_drawn_for_them(folder: Path) -> None:
     assert all(image["loading"] == "lazy" for image in soup.find_all("img"))
 
 
+def test_room_is_kept_for_pictures_before_they_load(folder: Path) -> None:
+    (folder / "_images").mkdir()
+    (folder / "_static/generated").mkdir()
+    (folder / "_images/a b.svg").write_text(
+        '<?xml version="1.0"?>\n<svg height="72pt" viewBox="0 0 9 9" width="360.5pt"/>'
+    )
+    (folder / "_images/box.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 200.4"></svg>')
+    (folder / "_images/odd.svg").write_text("<svg></svg>")
+    start = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+    (folder / "_images/wide.png").write_bytes(start + (1200).to_bytes(4, "big") + (630).to_bytes(4, "big"))
+    (folder / "_static/generated/box_narrow.svg").write_text('<svg width="300px" height="400"/>')
+    names = ["a%20b.svg?digest=1", "box.svg", "odd.svg", "wide.png", "none.svg"]
+    shown = "".join(f'<img alt="R > 0" src="../_images/{name}" style="width: 100%" />' for name in names)
+    shown += '<img src="https://example.org/a.png" /><img src="../_images/box.svg" width="5" />'
+    (folder / "book/intro.html").write_text(PAGE.replace("</article>", f"{shown}</article>"))
+    site.finish(folder)
+    soup = BeautifulSoup((folder / "book/intro.html").read_text(encoding="utf-8"), "html.parser")
+    sizes = [(image.get("width"), image.get("height")) for image in soup.find_all("img")]
+    none = (None, None)
+    assert sizes == [("481", "96"), ("640", "200"), none, ("1200", "630"), none, none, ("5", None)]
+    assert {(one["width"], one["height"]) for one in soup.find_all("source")} == {("300", "400")}
+
+
+def test_short_words_of_code_stay_whole(folder: Path) -> None:
+    code = f'<code><span class="pre">--pilot</span> <span class="pre">{"long_" * 9}</span></code>'
+    (folder / "book/intro.html").write_text(PAGE.replace("</article>", f"{code}</article>"))
+    site.finish(folder)
+    soup = BeautifulSoup((folder / "book/intro.html").read_text(encoding="utf-8"), "html.parser")
+    assert [word.get_text() for word in soup.select(".pre.short")] == ["--pilot"]
+    assert len(soup.select(".pre")) == 2
+
+
 def test_an_address_makes_canonical_links_and_a_site_map(folder: Path) -> None:
     site.finish(folder, "https://example.org/locus")
     found = head(folder / "book/intro.html")

@@ -21,6 +21,17 @@ def test_names_in_a_row() -> None:
 
 def test_verbs_agree_with_the_number_of_curves() -> None:
     assert words.inside_band([], 9) == "None of the nine curves stays inside its band throughout."
-    assert words.inside_band(["A"], 9) == "Of the nine curves, only one stays inside its band throughout: A."
+    assert words.inside_band(["A"], 9) == "Of the nine curves, only that of the A stays inside its band throughout."
     assert words.inside_band(["A", "B"], 9) == "Of the nine curves, two stay inside their bands throughout: A and B."
     assert words.inside_band(["A", "B", "C"], 3) == "All three curves stay inside their bands throughout."
+
+
+def test_factors_and_pieces() -> None:
+    assert [words.times(ratio) for ratio in (0.42, 9.94, 180.3, 1000.0)] == ["0.4 ×", "9.9 ×", "180 ×", "1,000 ×"]
+    assert words.pieces([1, 1, 1]) == "each in one piece"
+    assert words.pieces([2, 1, 3]) == "in 2, 1 and 3 pieces"
+
+
+def test_numbers_of_training_rooms() -> None:
+    assert words.trained_on(8000, 8000) == "both were trained on 8,000 rooms"
+    assert words.trained_on(1200, 8000) == "the paper trained on 8,000 rooms, this run on 1,200"

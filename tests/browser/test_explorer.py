@@ -131,10 +131,13 @@ def agrees(page: Page) -> bool:
         page.locator("#explorer").evaluate(
             """root => {
               const { mass, uniformMass, mapError } = root.dataset;
-              const said = root.querySelector(".says").textContent.replaceAll("\\u00a0", " ");
+              const text = (name) => root.querySelector(name).textContent.replaceAll("\\u00a0", " ");
+              const [said, shown] = [text(".says"), text("output[name=mass]").split(" (")[0]];
               const error = mapError < 0.05 ? "is the true one" : `is ${Number(mapError).toFixed(1)} m off`;
-              return said.includes(`${(100 * mass).toFixed(0)} % to the places`) && said.includes(error)
-                && said.includes(`${(mass / uniformMass).toFixed(1)} times`);
+              const times = mass / uniformMass;
+              return said.includes(`${shown} to the places`) && said.includes(error)
+                && Math.abs(parseFloat(shown) - 100 * mass) <= 0.51
+                && said.includes(`about ${times.toFixed(times < 10 ? 1 : 0)} times`);
             }"""
         )
     )
@@ -280,6 +283,27 @@ def test_the_map_and_its_targets_are_in_reach_at_once(site: str, new_page: Open)
                 }).map(one => one.outerHTML.slice(0, 80))"""
             )
             assert small == []
+
+
+def test_the_paths_stand_next_to_the_map(site: str, new_page: Open) -> None:
+    """Below it on phones and tablets, where the controls then leave no blank; beside it on larger screens."""
+    for width, below in ((390, True), (768, True), (1024, True), (1280, False)):
+        page = new_page(width)
+        page.goto(f"{site}/{CHAPTER}", wait_until="networkidle")
+        settle(page)
+        left, paths, controls = (
+            page.locator(f"#explorer .{name}").bounding_box() for name in ("left", "paths", "controls")
+        )
+        assert left is not None
+        assert paths is not None
+        assert controls is not None
+        gap = paths["y"] - left["y"] - left["height"]
+        assert (-1 <= gap < 40) if below else gap < 0, (width, gap)
+        if width < 600:
+            assert controls["y"] > paths["y"]
+        elif below:
+            ends = [box["y"] + box["height"] for box in (paths, controls)]
+            assert abs(ends[0] - ends[1]) < 200, (width, ends)
 
 
 def test_a_finger_drags_things_and_scrolls_elsewhere(site: str, chromium: Browser) -> None:

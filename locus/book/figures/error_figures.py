@@ -13,6 +13,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from locus.book.figures.score_figures import interval_text
+from locus.book.figures.style import METHOD_COLOURS
 from locus.draw import draw_posterior
 from locus.experiment.wrong_twin import Example
 from locus.judge.credible import CREDIBLE_MASS
@@ -37,10 +38,25 @@ UNORDERED = ("material", "depth", "physics")
 """Kinds of errors that have no sizes."""
 
 METHODS: dict[str, dict[str, Any]] = {
-    "locus_dt": {"label": METHOD_TITLES["locus_dt"], "color": "#0072B2", "marker": "o", "linestyle": "-"},
-    "robust": {"label": "LOCUS-DT, trained with errors", "color": "#009E73", "marker": "D", "linestyle": "-"},
-    "gmm_cart": {"label": METHOD_TITLES["gmm_cart"], "color": "#D55E00", "marker": "s", "linestyle": "--"},
-    "path_set": {"label": "path set", "color": "#CC79A7", "marker": "^", "linestyle": "-"},
+    "locus_dt": {
+        "label": METHOD_TITLES["locus_dt"],
+        "color": METHOD_COLOURS["locus_dt"],
+        "marker": "o",
+        "linestyle": "-",
+    },
+    "robust": {
+        "label": "LOCUS-DT, trained with errors",
+        "color": METHOD_COLOURS["robust"],
+        "marker": "D",
+        "linestyle": "-",
+    },
+    "gmm_cart": {
+        "label": METHOD_TITLES["gmm_cart"],
+        "color": METHOD_COLOURS["gmm_cart"],
+        "marker": "s",
+        "linestyle": "--",
+    },
+    "path_set": {"label": "path set", "color": METHOD_COLOURS["path_set"], "marker": "P", "linestyle": "-"},
 }
 """Titles and looks of the compared methods."""
 
@@ -171,7 +187,8 @@ def _frame(data: xr.Dataset, cells: list[list[str]], columns: pd.Index) -> pd.Da
 
 def example_figure(example: Example) -> Figure:
     """Posterior maps of an example; the room and pose of the wrong twin are dashed."""
-    figure, panels = plt.subplots(-(-len(example.maps) // 2), 2, figsize=(6.6, 7.8), layout="constrained")
+    shape = (-(-len(example.maps) // 2), 2)
+    figure, panels = plt.subplots(*shape, figsize=(6.6, 7.8), layout="constrained", sharex=True, sharey=True)
     for axes, (title, values) in zip(panels.flat, example.maps.items(), strict=True):
         mesh = draw_posterior(axes, example.layout, example.pose, values, example.position, scale=0.9)
         if title != "exact twin":
@@ -182,7 +199,7 @@ def example_figure(example: Example) -> Figure:
             ray = receiver.x + reach * np.cos(receiver.heading), receiver.y + reach * np.sin(receiver.heading)
             axes.plot(*ray, color="#D55E00", linestyle="--", linewidth=1.2, zorder=7)
         gain = example.gains[title]
-        axes.set_title(f"{title}\ntruth {gain:{'.0f' if gain >= 10 else '.1g'}} x uniform", fontsize="medium")
+        axes.set_title(f"{title}\ntruth {gain:{',.0f' if gain >= 10 else '.1g'}} × uniform", fontsize="medium")
         axes.set(xlabel="", ylabel="", xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
     label = "log posterior relative to its maximum [nat]"

@@ -43,13 +43,13 @@ def mapped_room_figure(example: Example) -> Figure:
         _draw_grid(axes, example.grid)
     _draw_walls(walls, example.layout, linewidth=1.2)
     value = example.maps["map"].clip(min=FLOOR)
-    mesh = draw_map(posterior, value, cmap="viridis", vmin=FLOOR, vmax=0.0)
-    _draw_walls(posterior, example.layout, linewidth=0.8, color="black")
+    mesh = draw_map(posterior, value, example.layout, cmap="viridis", vmin=FLOOR, vmax=0.0)
+    draw_room(posterior, example.layout)
     x0, y0, x1, y1 = example.true.room.bounds
     true.set(xlim=(x0 - 2, x1 + 2), ylim=(y0 - 2, y1 + 2))
-    for axes in (true, posterior):
+    for axes, scale in ((true, 0.7), (posterior, 0.5)):  # the smaller star does not hide the peak
         draw_receiver(axes, example.pose, 0.7)
-        draw_transmitter(axes, *example.position, 0.7)
+        draw_transmitter(axes, *example.position, scale)
     for axes in panels.flat:
         axes.set(xlabel="x [m]", ylabel="y [m]")
         axes.label_outer()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
+from locus.book.figures.style import METHOD_COLOURS
 from locus.book.tables import number_with_interval
+from locus.book.typography import numbers
 from locus.experiment.nats import TITLES
 
-_NETWORK, _PATH_SET, _RECEIVER = "#0072B2", "#009E73", "0.35"
-_COLOURS = {"locus_dt": _NETWORK, **dict.fromkeys(("phase_blind", "phase_free", "bayes"), _RECEIVER)}
+_RECEIVER = "0.35"
+_COLOURS = {"locus_dt": METHOD_COLOURS["locus_dt"], **dict.fromkeys(("phase_blind", "phase_free", "bayes"), _RECEIVER)}
 
 
 def nats_figure(found: xr.Dataset) -> Figure:
@@ -24,21 +29,23 @@ def nats_figure(found: xr.Dataset) -> Figure:
     before = None
     for row, name in enumerate(TITLES):
         one = found.sel({"method": name})
-        colour, loss = _COLOURS.get(name, _PATH_SET), float(one.loss)
+        colour, loss = _COLOURS.get(name, METHOD_COLOURS["path_set"]), float(one.loss)
         if before is not None:
             axes.barh(row, loss - before, left=before, height=0.5, color=colour, alpha=0.28, linewidth=0)
             axes.vlines(before, row - 1, row + 0.25, color="0.6", linewidth=0.8)
             text = number_with_interval([float(one[f"step{end}"]) for end in ("", "_low", "_high")], "+.2f")
-            axes.annotate(text, (1.02, row), xycoords=axes.get_yaxis_transform(), va="center", fontsize="small")
+            axes.annotate(
+                numbers(text), (1.02, row), xycoords=axes.get_yaxis_transform(), va="center", fontsize="small"
+            )
         ends = np.nan_to_num(np.maximum([[loss - one.loss_low], [one.loss_high - loss]], 0))
         axes.errorbar(loss, row, xerr=ends, fmt="o", color=colour, capsize=3, zorder=3)
         if f"{name}.tolerant" in found.method.values:
             tolerant = float(found.loss.sel({"method": f"{name}.tolerant"}))
             label = None if axes.get_legend_handles_labels()[1] else "with its usual tolerance for errors of the twin"
             axes.plot(tolerant, row, "o", color=colour, fillstyle="none", zorder=4, label=label)
-        axes.annotate(
-            f"{loss:.2f}", (loss, row), (0, 13), textcoords="offset points", ha="center", va="center", fontsize="small"
-        )
+        style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": "small"}
+        rim = [withStroke(linewidth=3, foreground="white")]  # a line may pass behind the number
+        axes.annotate(numbers(f"{loss:.2f}"), (loss, row), (0, 13), path_effects=rim, **style)
         before = loss
     axes.set_yticks(range(len(TITLES)), list(TITLES.values()))
     axes.set_ylim(len(TITLES) - 0.4, -0.8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -20,7 +22,8 @@ def pairs_figure(paths: xr.Dataset, observed: xr.Dataset, candidates: dict[str, 
 
     Each panel has the sync offset at which most of its observed paths lie on traced ones.
     """
-    figure, panels = plt.subplots(1, len(candidates), figsize=(3.4 * len(candidates), 4.0), sharey=True, squeeze=False)
+    size = (3.4 * len(candidates), 4.4)
+    figure, panels = plt.subplots(1, len(candidates), figsize=size, layout="constrained", sharey=True, squeeze=False)
     seen = _points(observed, radio)
     for axes, (title, candidate) in zip(panels[0], candidates.items(), strict=True):
         traced = _points(paths.isel(candidate=candidate), radio)
@@ -32,8 +35,7 @@ def pairs_figure(paths: xr.Dataset, observed: xr.Dataset, candidates: dict[str, 
         axes.scatter(seen[:, 0], late, _size(seen), marker="o", label="observed", **style)
         _label(axes, title)
     panels[0][0].set_ylabel("delay [samples] at the best sync offset")
-    panels[0][0].legend(frameon=False, loc="upper left")
-    figure.tight_layout()
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
     return figure
 
 
@@ -63,5 +65,6 @@ def _size(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _label(axes: Axes, title: str) -> None:
-    axes.set(title=title, xlabel="sine of the angle of arrival", xlim=(-1.05, 1.05))
+    axes.set_title(textwrap.fill(title, 24), fontsize="medium")
+    axes.set(xlabel="sine of the angle of arrival", xlim=(-1.05, 1.05))
     axes.grid(alpha=0.3)

@@ -11,12 +11,19 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from locus.book.figures.score_figures import interval_text
+from locus.book.figures.style import METHOD_COLOURS
+from locus.book.typography import numbers
 from locus.experiment.any_radio import FACTORS
 
 _LOOKS: dict[str, dict[str, Any]] = {
-    "locus_dt": {"label": "LOCUS-DT", "color": "#0072B2", "marker": "o", "linestyle": "-"},
-    "path_set": {"label": "path set", "color": "#CC79A7", "marker": "^", "linestyle": "-"},
-    "phase_blind": {"label": "phase-blind receiver", "color": "0.3", "marker": "_", "linestyle": ":"},
+    "locus_dt": {"label": "LOCUS-DT", "color": METHOD_COLOURS["locus_dt"], "marker": "o", "linestyle": "-"},
+    "path_set": {"label": "path set", "color": METHOD_COLOURS["path_set"], "marker": "P", "linestyle": "-"},
+    "phase_blind": {
+        "label": "phase-blind receiver",
+        "color": METHOD_COLOURS["phase_blind"],
+        "marker": "D",
+        "linestyle": ":",
+    },
 }
 
 
@@ -40,7 +47,7 @@ def radio_figure(summary: xr.Dataset) -> Figure:
             )
         for index in np.flatnonzero(data.own):
             axes.axvspan(index - 0.3, index + 0.3, color="0.92", zorder=0)
-        axes.set_xticks(place, [f"{value:g}" for value in data.value.values])
+        axes.set_xticks(place, [numbers(f"{value:g}") for value in data.value.values])
         axes.set_xlabel(title)
         axes.set_xlim(-0.4, len(place) - 0.6)
         axes.grid(alpha=0.3, axis="y")

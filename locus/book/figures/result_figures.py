@@ -14,20 +14,22 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from locus import draw
+from locus.book.figures.style import METHOD_COLOURS
 from locus.book.studies.posterior_maps import Task
+from locus.book.typography import numbers
 from locus.experiment.table import SCORER_TITLES
 
-# Okabe-Ito colours and brown; markers and line styles differ as well, for print without colour
+# Markers and line styles differ as well, for print without colour
 STYLES: dict[str, dict[str, Any]] = {
-    "locus_dt": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    "gauss_cart": {"color": "#E69F00", "marker": "v", "linestyle": ":"},
-    "gauss_polar": {"color": "#CC79A7", "marker": "^", "linestyle": "-."},
-    "gmm_cart": {"color": "#D55E00", "marker": "s", "linestyle": "--"},
-    "fingerprint": {"color": "#56B4E9", "marker": "X", "linestyle": (0, (3, 1, 1, 1))},
-    "angle_strength": {"color": "#8C510A", "marker": "d", "linestyle": (0, (4, 2, 1, 2, 1, 2))},
-    "path_set": {"color": "#009E73", "marker": "P", "linestyle": "-"},
-    "phase_blind": {"color": "0.55", "marker": "D", "linestyle": (0, (6, 2))},
-    "bayes": {"color": "black", "marker": "*", "linestyle": (0, (1, 1))},
+    "locus_dt": {"color": METHOD_COLOURS["locus_dt"], "marker": "o", "linestyle": "-"},
+    "gauss_cart": {"color": METHOD_COLOURS["gauss_cart"], "marker": "v", "linestyle": ":"},
+    "gauss_polar": {"color": METHOD_COLOURS["gauss_polar"], "marker": "^", "linestyle": "-."},
+    "gmm_cart": {"color": METHOD_COLOURS["gmm_cart"], "marker": "s", "linestyle": "--"},
+    "fingerprint": {"color": METHOD_COLOURS["fingerprint"], "marker": "X", "linestyle": (0, (3, 1, 1, 1))},
+    "angle_strength": {"color": METHOD_COLOURS["angle_strength"], "marker": "d", "linestyle": (0, (4, 2, 1, 2, 1, 2))},
+    "path_set": {"color": METHOD_COLOURS["path_set"], "marker": "P", "linestyle": "-"},
+    "phase_blind": {"color": METHOD_COLOURS["phase_blind"], "marker": "D", "linestyle": (0, (6, 2))},
+    "bayes": {"color": METHOD_COLOURS["bayes"], "marker": "*", "linestyle": (0, (1, 1))},
 }
 _SMALL = 0.7  # size of markers in small panels
 
@@ -137,7 +139,9 @@ def use_figure(rows: xr.Dataset) -> Figure:
 def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
     """Loss with intervals by kind of channel and by SNR of the strongest path, each (bin, method)."""
     figure, panels = plt.subplots(2, 1, figsize=(7.0, 8.4), layout="constrained")
-    for axes, data, label in zip(panels, (strata, snr), ("simplest path", "SNR of the strongest path"), strict=True):
+    for axes, data, label in zip(
+        panels, (strata, snr), ("simplest path", "SNR of the strongest path [dB]"), strict=True
+    ):
         kept = data.isel(bin=np.flatnonzero(data.num_snapshots.values > 0))
         centre = np.arange(kept.sizes["bin"])
         for number, name in enumerate(SCORER_TITLES):
@@ -146,8 +150,8 @@ def strata_figure(strata: xr.Dataset, snr: xr.Dataset) -> Figure:
             ends = np.nan_to_num(np.abs(np.stack([one.loss - one.loss_low, one.loss_high - one.loss])))
             style = {"color": STYLES[name]["color"], "marker": STYLES[name]["marker"], "linestyle": "none"}
             axes.errorbar(place, one.loss, yerr=ends, capsize=2.5, label=SCORER_TITLES[name], **style)
-        names = [f"{name}\n({count:,})" for name, count in zip(kept.bin.values, kept.num_snapshots.values, strict=True)]
-        axes.set_xticks(centre, names)
+        bins = zip(kept.bin.values, kept.num_snapshots.values, strict=True)
+        axes.set_xticks(centre, [f"{numbers(name).removesuffix(' dB')}\n({count:,})" for name, count in bins])
         axes.axhline(0, color="0.4", linewidth=0.8, zorder=0)
         axes.set(xlabel=f"{label} (number of snapshots)", ylabel="adjusted loss [nat]")
         axes.grid(alpha=0.3, axis="y")
@@ -169,7 +173,9 @@ def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: 
     )
     mesh = draw_posterior(plan, task, "locus_dt", snapshot, scale=0.9)
     guess = task.case.paths.isel(candidate=most_probable)
-    plan.plot(float(guess.x), float(guess.y), "P", markersize=11, color="white", markeredgecolor="black", zorder=8)
+    plus: dict[str, Any] = {"markersize": 9, "color": "white", "markeredgecolor": "black", "zorder": 8}
+    for axes in (plan, *plan.child_axes):
+        axes.plot(float(guess.x), float(guess.y), "P", **plus)
     figure.colorbar(mesh, ax=plan, label="relative log posterior [nat]", extend="min", shrink=0.85)
     truth = task.case.paths.isel(candidate=int(task.case.truth[snapshot]))
     observed = task.case.observed.isel(snapshot=snapshot)
@@ -184,7 +190,7 @@ def failure_figure(task: Task, snapshot: int, most_probable: int, threshold_db: 
         real = data.isel(path=np.flatnonzero(data.valid.values)[:num_paths])
         height = np.maximum(real.snr_db.values, floor)
         stems.vlines(np.degrees(real.aoa), floor, height, color=style["color"], linewidth=0.8, alpha=0.6)
-        stems.plot(np.degrees(real.aoa), height, linestyle="none", label=label, **style)
+        stems.plot(np.degrees(real.aoa), height, linestyle="none", label=label, clip_on=False, **style)
     for edge in (-90, 90):
         stems.axvline(edge, color="0.6", linestyle=":", linewidth=1)
     stems.axhline(threshold_db, color="black", linestyle="--", linewidth=1, label="threshold")
@@ -211,7 +217,7 @@ def moved_figure(moved: xr.Dataset) -> Figure:
     axes.axhline(0, color="0.4", linewidth=0.8, zorder=0)
     axes.set_yscale("symlog", linthresh=5)
     ticks = [-5, 0, 5, 10, 100, 1000]
-    axes.set_yticks(ticks, [str(tick) for tick in ticks])
+    axes.set_yticks(ticks, [numbers(str(tick)) for tick in ticks])
     axes.minorticks_off()
     axes.set_ylim(-8, max(10.0, 2 * float(moved.loss_high.where(np.isfinite(moved.loss_high)).max())))
     axes.set_xticks(place, [f"{1000 * distance:g} mm" for distance in moved.distance.values])

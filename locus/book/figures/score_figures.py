@@ -14,14 +14,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from locus.book.figures.style import COLOURS, METHOD_COLOURS
 from locus.book.tables import number_with_interval
 from locus.draw import draw_posterior
 from locus.room.layout import Layout, Pose
 from locus.score.weight_files import METHOD_TITLES
 from locus.settings.config import Training
 
-# Okabe-Ito colours, distinguishable for colour-blind readers
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _LINES = ("-", "--", ":")
 
 
@@ -37,8 +36,8 @@ def matching_figure(
         len(candidates), 1, figsize=(6.6, 2.1 * len(candidates)), layout="constrained", sharex=True, sharey=True
     )
     for axes, (title, paths) in zip(np.atleast_1d(panels), candidates.items(), strict=True):
-        _stems(axes, paths, snr_range, "twin", _COLOURS[0], "o", 9)
-        _stems(axes, observed, snr_range, "observation", _COLOURS[1], "x", 8)
+        _stems(axes, paths, snr_range, "twin", COLOURS[0], "o", 9)
+        _stems(axes, observed, snr_range, "observation", COLOURS[1], "x", 8)
         axes.axvspan(-180, -90, color="0.93", zorder=0)
         axes.axvspan(90, 180, color="0.93", zorder=0)
         axes.set(xlim=(-180, 180), ylabel="SNR [dB]")
@@ -46,7 +45,7 @@ def matching_figure(
         axes.set_title(title, loc="left", fontsize="medium")
         axes.grid(alpha=0.3)
     highest = max(float(paths.snr_db.where(paths.valid).max()) for paths in (observed, *candidates.values()))
-    np.atleast_1d(panels)[0].set_ylim(snr_range[0], min(highest, snr_range[1]) + 4)
+    np.atleast_1d(panels)[0].set_ylim(snr_range[0] - 2, min(highest, snr_range[1]) + 4)
     np.atleast_1d(panels)[-1].set_xlabel(
         "angle of arrival [degrees]; grey: behind the array; dotted: mirrored to the front"
     )
@@ -104,13 +103,13 @@ def normaliser_figure(study: xr.Dataset, labels: Sequence[str]) -> Figure:
     for axes, name in zip(panels, ("log_ratio", "loss"), strict=True):
         for number, label in enumerate(labels):
             value = study[name].isel(snapshot=number)
-            colour = _COLOURS[number]
+            colour = COLOURS[number]
             axes.fill_between(
                 study["size"], value.sel(quantile=0.05), value.sel(quantile=0.95), color=colour, alpha=0.22, linewidth=0
             )
             axes.plot(study["size"], value.sel(quantile=0.5), _LINES[number % 3], color=colour, label=label)
         axes.set_xscale("log")
-        axes.set_xticks([10, 100, 1000], ["10", "100", "1000"])
+        axes.set_xticks([10, 100, 1000], ["10", "100", "1,000"])
         axes.set_xlabel("number of candidates")
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("log of mean over integral [nat]")
@@ -129,7 +128,7 @@ def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
     names = list(dict.fromkeys(str(name).partition(".")[0] for data in panels.values() for name in data.method.values))
     for axes, (title, data) in zip(all_axes[0], panels.items(), strict=True):
         for name in data.method.values:
-            one, colour = data.sel({"method": name}), _COLOURS[names.index(str(name).partition(".")[0])]
+            one, colour = data.sel({"method": name}), METHOD_COLOURS[str(name).partition(".")[0]]
             axes.plot(one.epoch, one.validation, color=colour)
             axes.plot(one.epoch, one.train, color=colour, linestyle="--", linewidth=1.2)
             best = int(one.best_epoch)
@@ -139,9 +138,7 @@ def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
         axes.set(xlabel="epoch", title=title)
         axes.grid(alpha=0.3)
     all_axes[0, 0].set_ylabel("adjusted loss [nat]")
-    handles = [
-        Line2D([], [], color=_COLOURS[i], linewidth=2.5, label=METHOD_TITLES[name]) for i, name in enumerate(names)
-    ]
+    handles = [Line2D([], [], color=METHOD_COLOURS[name], linewidth=2.5, label=METHOD_TITLES[name]) for name in names]
     handles = handles if len(names) > 1 else []
     handles += [
         Line2D([], [], color="0.3", label="validation"),

@@ -76,7 +76,9 @@ def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figu
         for path in np.flatnonzero(data.valid):
             colour = _ORDER_COLOURS[int(data.order[path]) % len(_ORDER_COLOURS)]
             room.plot(*rays[path].T, color=colour, **style)
-            stems.plot(np.degrees(data.aoa[path]), data.snr_db[path], color=colour, linestyle="none", **marker)
+            stems.plot(
+                np.degrees(data.aoa[path]), data.snr_db[path], color=colour, linestyle="none", clip_on=False, **marker
+            )
         stems.plot([], [], color="0.2", linestyle="none", label=name, **marker)
     first = next(iter(paths.values()))
     draw_transmitter(room, float(first.x), float(first.y))
@@ -89,7 +91,7 @@ def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figu
     figure.legend(handles=lines, loc="outside upper left", ncols=2, frameon=False, handlelength=1.2, columnspacing=1)
     figure.legend(*stems.get_legend_handles_labels(), loc="outside upper right", frameon=False)
     stems.set(xlabel="angle of arrival [degrees]", ylabel="SNR per sample [dB]", xlim=(-180, 180))
-    stems.set_xticks(range(-180, 181, 60))
+    stems.set_xticks(range(-180, 181, 90))
     stems.grid(alpha=0.3)
     return figure
 
@@ -97,13 +99,13 @@ def ray_figure(layout: Layout, pose: Pose, paths: dict[str, xr.Dataset]) -> Figu
 def map_figure(layout: Layout, pose: Pose, values: list[xr.DataArray], colour_maps: list[str]) -> Figure:
     """Maps over a grid of candidates, one panel per array (candidate) in ``values``, labelled by its attributes."""
     figure, panels = plt.subplots(
-        1, len(values), figsize=(3.5 * len(values), 3.1), layout="constrained", squeeze=False, sharey=True
+        1, len(values), figsize=(3.5 * len(values), 4.2), layout="constrained", squeeze=False, sharey=True
     )
     for axes, value, colour_map in zip(panels[0], values, colour_maps, strict=True):
         mesh = draw_map(axes, value, cmap=colour_map)
         units = value.attrs.get("units", "1")
         label = value.attrs["long_name"] + (f" [{units}]" if units != "1" else "")
-        figure.colorbar(mesh, ax=axes, label=label, shrink=0.9)
+        figure.colorbar(mesh, ax=axes, label=label, location="top", shrink=0.9)
         draw_room(axes, layout)
         draw_receiver(axes, pose)
     for axes in panels[0][1:]:

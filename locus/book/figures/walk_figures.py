@@ -7,27 +7,37 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import shapely
 import xarray as xr
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patheffects import withStroke
 
 from locus.book.figures.score_figures import interval_text
+from locus.book.figures.style import METHOD_COLOURS
 from locus.book.studies.walk_maps import WalkMaps
 from locus.draw import RECEIVER, draw_posterior
 from locus.judge.credible import CREDIBLE_MASS
 from locus.score.walk_compass import INTERVAL
 
 METHODS: dict[str, dict[str, Any]] = {
-    "locus_dt": {"label": "LOCUS-DT, added", "color": "#0072B2", "marker": "o", "linestyle": "-"},
-    "robust": {"label": "LOCUS-DT trained with errors, added", "color": "#009E73", "marker": "D", "linestyle": "-"},
+    "locus_dt": {"label": "LOCUS-DT, added", "color": METHOD_COLOURS["locus_dt"], "marker": "o", "linestyle": "-"},
+    "robust": {
+        "label": "LOCUS-DT trained with errors, added",
+        "color": METHOD_COLOURS["robust"],
+        "marker": "D",
+        "linestyle": "-",
+    },
     "bearings": {"label": "bearings, without a twin", "color": "#D55E00", "marker": "s", "linestyle": "--"},
-    "path_set": {"label": "path sets, added", "color": "#CC79A7", "marker": "^", "linestyle": "--"},
+    "path_set": {"label": "path sets, added", "color": METHOD_COLOURS["path_set"], "marker": "P", "linestyle": "--"},
     "walk": {"label": "path sets, shared errors", "color": "black", "marker": "v", "linestyle": "-"},
 }
 """Titles and looks of the compared ways to fuse snapshots."""
 
 CONDITIONS = {"exact": "exact twin", "0.3 m": "off by 0.3 m and 1.5 degrees", "1 m": "off by 1 m and 5 degrees"}
 """Titles of what the twin gets wrong."""
+
+_ARROW = 0.13  # length of the arrow of a receiver / width of the room, about
 
 
 def strip_figure(one: WalkMaps, steps: list[int]) -> Figure:
@@ -40,7 +50,8 @@ def strip_figure(one: WalkMaps, steps: list[int]) -> Figure:
         for axes, step in zip(column, steps, strict=True):
             values = logs.isel(step=step - 1)
             poses = one.scene.poses[:step]
-            mesh = draw_posterior(axes, one.scene.layout, poses[-1], values, (x, y), scale=0.7)
+            places = shapely.MultiPoint([(pose.x, pose.y) for pose in poses]).buffer(4.0)
+            mesh = draw_posterior(axes, one.scene.layout, poses[-1], values, (x, y), scale=0.7, uncovered=places)
             if one.believed[0] is not one.scene.layout:
                 for polygon in (one.believed[0].room, *one.believed[0].obstacles):
                     axes.plot(*polygon.exterior.xy, color="#D55E00", linestyle="--", linewidth=1.0, zorder=3)
@@ -51,6 +62,11 @@ def strip_figure(one: WalkMaps, steps: list[int]) -> Figure:
             above = f"{METHODS[name]['label']}\n" if step == steps[0] else ""
             axes.set_title(f"{above}truth {100 * mass:{'.0f' if mass > 0.095 else '.1g'}} %", fontsize="medium")
             axes.label_outer()
+    last = [one.scene.poses[step - 1] for step in steps]
+    reach = _ARROW * float(np.ptp(one.scene.layout.room.exterior.xy[0]))
+    tips = [(pose.x + reach * np.cos(pose.heading), pose.y + reach * np.sin(pose.heading)) for pose in last]
+    x0, y0, x1, y1 = shapely.union(one.scene.layout.room, shapely.MultiPoint(tips)).buffer(1.0).bounds
+    axes.set(xlim=(x0, x1), ylim=(y0, y1))
     for axes, step in zip(panels[:, 0], steps, strict=True):
         axes.set_ylabel(f"{step} snapshot{'s'[: step > 1]}\ny [m]")
     label = "log posterior relative to its maximum [nat]"
@@ -61,7 +77,7 @@ def strip_figure(one: WalkMaps, steps: list[int]) -> Figure:
 def curves_figure(summary: xr.Dataset) -> Figure:
     """Loss and coverage of the 90 % sets against the number of snapshots, a row per condition."""
     figure, panels = plt.subplots(
-        summary.sizes["condition"], 2, figsize=(7.0, 9.2), layout="constrained", sharex=True, sharey="col"
+        summary.sizes["condition"], 2, figsize=(7.2, 9.2), layout=_apart(), sharex=True, sharey="col"
     )
     for row, condition in zip(panels, summary.condition.values, strict=True):
         for axes, measure, scale in zip(row, ("loss", "covered"), (1, 100), strict=True):
@@ -106,7 +122,7 @@ def compass_summary(rows: xr.Dataset) -> xr.Dataset:
 def compass_figure(rows: xr.Dataset) -> Figure:
     """How often the interval of the compass error holds it, and how wide it is, against the number of snapshots."""
     found = compass_summary(rows)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.6), layout="constrained", sharex=True)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.6), layout=_apart(), sharex=True)
     looks = zip(CONDITIONS, ("o", "D", "v"), ("#0072B2", "#009E73", "#D55E00"), strict=True)
     for condition, marker, color in looks:
         one = found.sel({"condition": condition})
@@ -119,3 +135,8 @@ def compass_figure(rows: xr.Dataset) -> Figure:
         axes.grid(alpha=0.3, axis="y")
     left.legend(frameon=False, fontsize="small", loc="lower right")
     return figure
+
+
+def _apart() -> ConstrainedLayoutEngine:
+    """Layout of columns that have labels of their own."""
+    return ConstrainedLayoutEngine(w_pad=0.12)

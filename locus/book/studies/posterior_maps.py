@@ -125,11 +125,11 @@ def diagnosis(task: Task, snapshot: int, most_probable: int, threshold_db: float
             "the threshold is found; a method that expects to find it pays when it is not."
         )
     if abs(folded["observed"] - folded["truth"]) > near:
-        what = "a false alarm" if above < 0 else "not the one that the twin has as the truth's strongest"
+        what = "a false alarm" if above < 0 else "not the strongest path that the twin traces for the truth"
         return (
-            f"The strongest path found, at {angle['observed']:.0f} degrees, is {what}: that, {side}, would be seen at "
-            f"{folded['truth']:.0f} degrees. LOCUS-DT prefers a place whose strongest path would be seen at "
-            f"{folded['most probable']:.0f} degrees."
+            f"The strongest path found, at {angle['observed']:.0f} degrees, is {what}. The strongest true path is "
+            f"{side} and would be seen at {folded['truth']:.0f} degrees. LOCUS-DT prefers a place whose strongest path "
+            f"would be seen at {folded['most probable']:.0f} degrees."
         )
     behind = abs(angle) > 90
     if abs(folded["observed"] - folded["most probable"]) <= near and behind["truth"] != behind["most probable"]:
