@@ -262,7 +262,8 @@ def _draw_zoom(
     )
     text: dict[str, Any] = {"color": "white", "fontsize": 9 * np.sqrt(scale), "transform": inset.transAxes}
     text |= {"ha": "right" if at_right else "left", "va": "top" if at_top else "bottom"}
-    text["path_effects"] = [withStroke(linewidth=3, foreground="black")]
+    text["path_effects"] = [withStroke(linewidth=2, foreground="black")]
+    text["bbox"] = {"facecolor": "black", "alpha": 0.7, "edgecolor": "none", "pad": 1.5}
     inset.text(0.95 if at_right else 0.05, 0.95 if at_top else 0.05, f"× {side / window:.2g}", **text)
     frame = axes.indicate_inset(inset_ax=inset, edgecolor="white", linewidth=1.2, alpha=1.0, zorder=8)
     for line in frame.connectors or ():

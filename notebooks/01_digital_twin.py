@@ -52,7 +52,7 @@ style.use()
 # %% [markdown]
 # ## A room, a receiver, and places where the transmitter may be
 #
-# The five lines above are the chapter in short; the rest looks at each of them. The receiver is given a map of the room $\mathcal L$ and its own pose, a position and the direction that its antennas face:
+# The lines above are the chapter in short; the rest looks at each of them. The receiver is given a map of the room $\mathcal L$ and its own pose, a position and the direction that its antennas face:
 #
 # (eq-1)=
 # $$
@@ -122,7 +122,7 @@ glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 
 # %% [markdown]
 # *Left: the pattern of an antenna element, with deep shadow behind the array and behind obstacles. Where the map is white, no path arrives at all. Right:
-# sharp edges follow the shadows of corners, where a path appears or disappears. Later on, only the 16 strongest are kept.*
+# sharp edges follow the shadows of corners, where a path appears or disappears. Later on, only the 16 strongest are kept, and the six strongest compared.*
 #
 # The transmitter sends 0 dBm at 12 GHz; the noise in 200 MHz, at a noise figure of 7 dB, is {glue:text}`noise_dbm:.1f` dBm. In this room
 # {glue:text}`above_noise:.0f` % of the grid has a path above the noise of a single sample, and {glue:text}`silent:.1f` % has no path at all.

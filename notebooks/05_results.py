@@ -178,7 +178,7 @@ trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else Non
 #
 # The last two lines are not methods but **ideal receivers**. Both apply Bayes' rule to all samples, not to a handful of estimated
 # paths, and take the twin to be exact. The *Bayes limit* knows each candidate's signal except for one phase and the time at which it
-# began; nothing can do better. The *phase-blind receiver* knows angle, delay and mean power of each path, but neither amplitude nor phase. It is not a limit; the last section has the one for unknown phases. On Eval Random they reach
+# began; nothing can do better. The *phase-blind receiver* knows angle, delay and mean power of each path, but neither amplitude nor phase. It is not a limit; the limit for unknown phases is in the last section. On Eval Random they reach
 # {glue:text}`bayes_ratio:.1f` % and {glue:text}`phase_blind_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far away, behind
 # the array or in deep shadow. Off the list the twin is no longer exact, and the Bayes limit no longer a limit: both lines show what it costs to
 # trust a twin too much. Where the twin says that nothing arrives from the nearest grid point, that cost is infinite.
@@ -283,7 +283,7 @@ glue("inside_band", words.inside_band(inside, len(curves)), display=False)
 glue("limit_calibrated", int(curves["bayes"].calibrated), display=False)
 
 # %% [markdown]
-# *Eval Random. Grey: simultaneous 95 % band of a calibrated method. A curve below it claims too much, one above it too
+# *Eval Random. Grey: simultaneous 95 % band of a calibrated method. A method whose curve lies below the band claims too much, one above it too
 # little; the scales differ. The Bayes limit must be calibrated, because its model generated the data; it checks the check. The phase-blind receiver need not be: it takes the strength of a path to be
 # random about the twin's, while here the two are equal.*
 #
@@ -308,7 +308,7 @@ glue("half_most_bin", max(shares, key=lambda name: shares[name]), display=False)
 
 # %% [markdown]
 # *Eval Random; 95 % intervals over rooms.* LOCUS-DT's 50 % sets contain between {glue:text}`half_least:.0f` % of the truths ({glue:text}`half_least_bin`) and {glue:text}`half_most:.0f` %
-# ({glue:text}`half_most_bin`). Even the exact posterior, the Bayes limit, need not be at 50 and 90 % here: the bins are chosen by a strength that no receiver knows, and calibration holds on average over what it may hear. So compare with the last column.
+# ({glue:text}`half_most_bin`). Even the exact posterior, the Bayes limit, need not be at 50 and 90 % here: the bins are chosen by a strength that no receiver knows, and calibration holds on average over what it may hear. So compare with the columns of the Bayes limit.
 #
 # ## What it is good for
 #
@@ -369,7 +369,7 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
         glue(f"{short}_{name}", float(strata.loss.sel({"bin": kind, "method": method})), display=False)
 
 # %% [markdown]
-# *LOCUS-DT alone: how often its 90 % sets contain the truth, how far off its best guess is, and how large an area its 90 % set covers. In the figure, zero is a uniform guess and lower is better. The distance from a method to the star of the limit is what could still be learned from that kind of snapshot. Bins with few rooms
+# *Table: LOCUS-DT alone, how often its 90 % sets contain the truth, how far off its best guess is, and how large an area its 90 % set covers. In the figure, zero is a uniform guess and lower is better. The distance from a method to the star of the limit is what could still be learned from that kind of snapshot. Bins with few rooms
 # have wide intervals.*
 #
 # {glue:text}`outage_share:.0f` % of all snapshots are near outage, and {glue:text}`outage_share_worst:.0f` % of the tenth in which LOCUS-DT does worst. Near

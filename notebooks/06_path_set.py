@@ -110,8 +110,8 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 #
 # With $E$ and $x$ the energies of a traced and an observed path after integration over all $N$ subcarriers and $M$ antennas, in units of the noise:
 #
-# - **Found or not.** The estimator takes the highest peak over angle and delay, so $x$ is noncentral chi-square with four degrees of freedom about $E$. A path is reported if $x$ exceeds the threshold or, if
-#   six paths are reported already, the weakest of them.
+# - **Found or not.** The estimator takes the highest peak over angle and delay, so $x$ is noncentral chi-square with four degrees of freedom about $E$. A path is reported if $x$ exceeds the threshold and it is among
+#   the six strongest.
 # - **Where.** The sine of its angle and its delay have the variances of the Cramér-Rao bound, plus what estimator and twin add, which is fitted. A share of the estimates is disturbed by other paths and has larger errors.
 # - **False paths** occur at the rate that the threshold implies, and paths unknown to the twin at a small rate of their own.
 # - **The offset** is integrated out, not guessed, and any path may be missed.
@@ -138,6 +138,7 @@ pd.DataFrame(
         title: {
             name: ", ".join(f"{one:.3g}" for one in np.atleast_1d(value))
             for name, value in dataclasses.asdict(part).items()
+            if name not in ("plan_scale", "num_headings", "false_alarm", "floor")  # not fitted
         }
         for title, part in columns.items()
     }
@@ -163,12 +164,12 @@ glue("milliseconds", measured["path_set"]["milliseconds"]["path_set"]["alone"], 
 glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["alone"], display=False)
 
 # %% [markdown]
-# *The constants as guessed beforehand and as fitted.* On {glue:text}`validation_rooms` held-out rooms, with {glue:text}`fit_candidates` candidates each, the fit changes the loss by {glue:text}`fit_gain_exact:+.3f` nats with exact twins and by
+# *The constants as guessed beforehand and as fitted; `locus.score.tolerance.Constants` explains each.* On {glue:text}`validation_rooms` held-out rooms, with {glue:text}`fit_candidates` candidates each, the fit changes the loss by {glue:text}`fit_gain_exact:+.3f` nats with exact twins and by
 # {glue:text}`fit_gain_wrong:+.3f` with wrong ones: the guesses were already good. The threshold matters more: the false-alarm rate of the other chapters, {glue:text}`usual_false_alarm:g` instead of
 # {glue:text}`false_alarm:g`, changes the loss by {glue:text}`hard_cost_exact:+.2f` and {glue:text}`hard_cost_wrong:+.2f`.
 #
-# Two extensions were tried. *Soft detection* looks at the residual energy where a candidate's missing paths should be. At half weight in every component it changes the loss by {glue:text}`soft_exact_all` nats with
-# exact twins, but by {glue:text}`soft_wrong_all` with wrong ones, which look in the wrong places. In the component of an exact twin alone it changes the loss by {glue:text}`soft_exact_alone` and {glue:text}`soft_wrong_alone`, so
+# Two extensions were tried. *Soft detection* looks at the residual energy where a candidate's missing paths should be. At half weight, for every error of the twin that the likelihood averages over, it changes the loss by {glue:text}`soft_exact_all` nats with
+# exact twins, but by {glue:text}`soft_wrong_all` with wrong ones, which look in the wrong places. If only the hypothesis of an exact twin uses it, it changes the loss by {glue:text}`soft_exact_alone` and {glue:text}`soft_wrong_alone`, so
 # there is something to gain; the path set of this book does without it. A *small network on top*, which corrects the score of each pair of paths, changes the loss by
 # {glue:text}`residual_exact:+.2f` and {glue:text}`residual_wrong:+.2f`, and was dropped.
 #
@@ -217,14 +218,15 @@ steps = nats.summary(Nats(opened).open())
 figure = nats_figure(steps)
 
 # %% tags=["remove-cell"]
+glue("nats_rooms", f"The first {len(np.unique(Nats(opened).open().group)):,}", display=False)
 for name in ("set", "delays", "soft", "ideal", "phase_blind"):
     glue(f"step_{name}", float(steps.step.sel({"method": name})), display=False)
 
 # %% [markdown]
-# *Each row changes one thing: how paths are compared, or what the receiver knows. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots.*
+# *{glue:text}`nats_rooms` rooms of Eval Random, not all as in the table. Each row changes one thing: how paths are compared, or what the receiver knows. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots.*
 #
 # Comparing the same inputs as sets instead of lists changes the loss by {glue:text}`step_set:+.2f` nats, using delays by {glue:text}`step_delays:+.2f`, and lowering the threshold by
-# {glue:text}`step_soft:+.2f`. Perfect estimates would change it by another {glue:text}`step_ideal:+.2f`.
+# {glue:text}`step_soft:+.2f`. Perfect estimates would change it by {glue:text}`step_ideal:+.2f`.
 #
 # ### Calibration: is it honest?
 
@@ -261,7 +263,7 @@ glue("widest_gap", float(gap.max()), display=False)
 glue("worst_rise", float(rising.difference.max()), display=False)
 
 # %% [markdown]
-# *Loss of each radio; grey marks the paper's. LOCUS-DT is shown where its weights can be used.*
+# *Loss of each radio; grey marks the paper's. L and R in the table are the path set's. LOCUS-DT is shown where its weights can be used.*
 #
 # The path set stays within {glue:text}`widest_gap:.2f` nats of the phase-blind receiver of each radio. More power does no harm: from each transmit power to the next, its loss changes by {glue:text}`worst_rise:+.2f` nats or better. A narrower band does better
 # here because the number of subcarriers stays the same: the snapshot is longer and the noise weaker. A lower carrier has less path loss.

@@ -86,7 +86,7 @@ glue("map_first", 100 * float(np.exp(chosen[number])), display=False)
 # %% [markdown]
 # ## One walk
 #
-# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` %: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the way: the dashed walls are what it believes, and its
+# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` %: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where the way is blocked (as here after the first snapshot), and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the way: the dashed walls are what it believes, and its
 # compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's posteriors are multiplied, with the temperature and the floor that suit walks best (see below); on the right are path sets whose errors are
 # shared by the whole walk.
 
@@ -145,7 +145,7 @@ walk_figures.losses_frame(found)
 # With shared errors the loss goes from {glue:text}`first_walk_exact:.2f` to {glue:text}`last_walk_exact:.2f` nats with an exact twin, from {glue:text}`first_walk_03:.2f` to {glue:text}`last_walk_03:.2f` with 0.3 m and from
 # {glue:text}`first_walk_1:.2f` to {glue:text}`last_walk_1:.2f` with 1 m; adding path sets ends at {glue:text}`last_path_exact:.2f`, {glue:text}`last_path_03:.2f` and {glue:text}`last_path_1:.2f`, LOCUS-DT at
 # {glue:text}`last_ours_exact:.2f`, {glue:text}`last_ours_03:.2f` and {glue:text}`last_ours_1:.2f`, and the one trained with errors at {glue:text}`last_robust_exact:.2f`, {glue:text}`last_robust_03:.2f` and
-# {glue:text}`last_robust_1:.2f`. With shared errors and any of the three twins, the least favourable change of the mean loss by another snapshot is {glue:text}`worst_rise:+.2f` nats (its interval begins at {glue:text}`worst_rise_low:+.2f`).
+# {glue:text}`last_robust_1:.2f`. With shared errors and any of the three twins, the least favourable change of the mean loss by one more snapshot is {glue:text}`worst_rise:+.2f` nats (its interval begins at {glue:text}`worst_rise_low:+.2f`).
 #
 # With shared errors, the 90 % sets hold {glue:text}`covered_walk_exact:.0f`, {glue:text}`covered_walk_03:.0f` and {glue:text}`covered_walk_1:.0f` % of the truths at the end.
 #
@@ -165,8 +165,8 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
 # %% [markdown]
 # *Left: how often the 90 % interval holds the true error of the compass. Right: its median width.*
 #
-# The interval is too narrow if it holds the error in fewer than 90 % of the rooms. In the median room with a twin off by 1 m and 5 degrees, the interval shrinks from {glue:text}`turn_width_first_1:.1f` to {glue:text}`turn_width_last_1:.1f` degrees, and holds the error in {glue:text}`turn_inside_1:.0f` % of the rooms;
-# off by 0.3 m and 1.5 degrees, from {glue:text}`turn_width_first_03:.1f` to {glue:text}`turn_width_last_03:.1f` degrees and {glue:text}`turn_inside_03:.0f` %.
+# With a twin off by 1 m and 5 degrees, the median width shrinks from {glue:text}`turn_width_first_1:.1f` to {glue:text}`turn_width_last_1:.1f` degrees, and the interval holds the error in {glue:text}`turn_inside_1:.0f` % of the rooms at the end;
+# off by 0.3 m and 1.5 degrees, from {glue:text}`turn_width_first_03:.1f` to {glue:text}`turn_width_last_03:.1f` degrees, and in {glue:text}`turn_inside_03:.0f` %. Where that is below 90 %, the interval is too narrow.
 #
 # ## Where to listen next
 #
@@ -237,7 +237,7 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
     glue(f"off_{key}", 100 * float(one.wall_error), display=False)
 
 # %% [markdown]
-# *{glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L and cost are the path set's, with 95 % intervals; cost is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT has a floor. Walls off by: mean distance of the twin's walls from the true ones.*
+# *Figure 8.5: a room with its furniture and the robot's way (blue); its occupancy grid, with 5 cm cells and a drift of 1 %; the walls that become of it (orange); the posterior of their twin for one snapshot. Dashed: the true walls. Figure 8.6 and the table: {glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L and cost are the path set's, with 95 % intervals; cost is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT has a floor. Walls off by: mean distance of the twin's walls from the true ones.*
 #
 # A map of 5 cm cells without drift costs the path set {glue:text}`cost_fine:.2f` nats, one of 20 cm {glue:text}`cost_coarse:.2f`; the true plan without its furniture costs {glue:text}`cost_bare:.2f`. With a drift of 3 % walls are {glue:text}`off_drifted:.0f` cm off on average, and the cost is
 # {glue:text}`cost_drifted:.2f` nats.

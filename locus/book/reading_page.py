@@ -77,7 +77,7 @@ def _lowest(data: xr.Dataset) -> dict[str, str]:
         for row in _rows(reading, data)
     ]
     reading, row = min(left_open, key=lambda pair: float(pair[1]["change"].split()[0]))
-    return {"title": reading.title, **row}
+    return {"title": reading.title, **row, "points": row["change"].split()[0].lstrip("-−")}
 
 
 def solver_values(data: xr.Dataset) -> dict[str, Any]:

@@ -84,11 +84,13 @@ def which_reading(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> st
     nearer = nearer_readings(table, raw, printed)
     total, closer = sum(nearer.values()), nearer["samples"]
     samples, paths = (100 * float(abs(_gains(data, printed, raw.method)).max()) for data in (raw, table))
+    split = f"{words.count(closer)} {'is' if closer == 1 else 'are'} nearer to ours with samples, and "
+    split += f"{words.count(nearer['paths'])} to ours with estimated paths"
+    for kind, title in (("samples", "samples"), ("paths", "estimated paths")):
+        split = f"all are nearer to ours with {title}" if nearer[kind] == total else split
     text = (
-        f"Of the {words.count(total)} values of R that the paper prints for its baselines, {words.count(closer)} "
-        f"{'is' if closer == 1 else 'are'} nearer to ours with samples, and {words.count(nearer['paths'])} to ours "
-        f"with estimated paths. With samples, R differs from the paper's by at most {samples:.1f} points; with "
-        f"estimated paths, by at most {paths:.1f}. "
+        f"Of the {words.count(total)} values of R that the paper prints for its baselines, {split}. With samples, R "
+        f"differs from the paper's by at most {samples:.1f} points; with estimated paths, by at most {paths:.1f}. "
     )
     better = int((_gains(raw, printed, raw.method) < 0).sum())
     if better == total == int((_gains(table, printed, raw.method) > 0).sum()):

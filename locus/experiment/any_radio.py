@@ -43,7 +43,7 @@ FACTORS = {
     "antennas": "number of antennas",
     "bandwidth": "bandwidth [MHz]",
     "carrier": "carrier [GHz]",
-    "power": "transmit power [dB]",
+    "power": "relative transmit power [dB]",
     "room": "room size [m]",
 }
 """Titles of the factors, of which one at a time differs from the run's settings."""

@@ -179,8 +179,8 @@ def test_cells_that_are_no_python_are_named(stubbed: Path) -> None:
     ("module", "old", "new", "due"),
     [
         ("book/figures/stage_figures.py", "width=", "linewidth=", ["01", "02"]),
-        ("book/figures/error_figures.py", "#009E73", "#009E74", ["07", "08"]),
-        ("book/figures/result_figures.py", "#CC79A7", "#CC79A8", ["05"]),
+        ("book/figures/error_figures.py", "linewidth=1.2", "linewidth=1.3", ["07", "08"]),
+        ("book/figures/result_figures.py", "#009E73", "#009E74", ["05"]),
         ("book/studies/score_behaviour.py", "num_draws: int = 400", "num_draws: int = 401", ["03", "04"]),
         ("book/tables.py", "math.isinf", "math.isnan", ["03", "04", "05", "06", "07", "08"]),
         ("draw.py", 'SOLID = "#D9D9D9"', 'SOLID = "#D0D0D0"', ["01", "02", "03", "04", "05", "06", "07", "08", "09"]),

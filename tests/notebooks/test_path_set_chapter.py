@@ -1,9 +1,12 @@
 """Chapter 6 at smoke size: relations that hold for any run."""
 
+import json
 from pathlib import Path
 
 import pytest
 from chapter import glued_numbers
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,7 @@ def test_nothing_untrained_beats_the_limit_by_much(glued: dict[str, float]) -> N
 
 def test_extensions_that_were_left_out_do_not_gain_enough(glued: dict[str, float]) -> None:
     """What ships has to gain 0.1 nats and lose nothing; these numbers come from the benchmarks."""
-    for name in ("soft", "residual"):
-        gains = glued[f"{name}_exact_after"] > glued[f"{name}_exact_before"] - 0.1
-        loses = glued[f"{name}_wrong_after"] > glued[f"{name}_wrong_before"]
-        assert gains or loses
+    assert glued["residual_exact"] > -0.1
+    assert glued["residual_wrong"] > 0
+    soft = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))["soft_detection"]
+    assert soft["wrong, all, 0.5"]["gain"] > 0  # with an exact twin alone it would gain, and does not ship yet

@@ -38,7 +38,7 @@ def search_figure(rows: xr.Dataset) -> Figure:
             [0.0, *walked[known], longest], [0.0, *shares[known], max([0.0, *shares[known]])], where="post", **look
         )
     left.set(xlabel="snapshots", ylabel=f"searches with a 90 % set under {FOUND:g} m² [%]", ylim=(0, 100))
-    left.set_xlim(1, int(rows.step.max()))
+    left.set_xlim(1, int(rows.step.max()) + 0.5)
     right.set(xlabel="distance walked [m]", xlim=(0, None))
     left.legend(frameon=False, fontsize=8, loc="lower right")
     for axes in (left, right):
