@@ -412,5 +412,5 @@ def test_the_page_states_the_limits() -> None:
     page = " ".join(PAGES[0].read_text().split())
     walls, places, snapshots = locate.MAX_WALLS, MAX_CANDIDATES, locate.MAX_SNAPSHOTS
     size, text = files.MAX_IQ_BYTES // 2**20, files.MAX_TEXT_BYTES // 2**20
-    stated = f"Limits: {walls} walls, {places:,} candidates, {snapshots} snapshots, {size} MiB of IQ, {text} MiB of"
-    assert stated in page
+    assert f"Limits: {walls} walls, {places:,} candidates, {snapshots} snapshots, {size} MiB of IQ" in page
+    assert f", {text} MiB of GeoJSON or poses" in page
