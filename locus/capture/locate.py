@@ -130,7 +130,7 @@ def locate(
     backend = make_twin(twin or choice.twin.evaluation, radio, choice.twin)
     if not route.single:
         samples = samples.reshape(len(route.poses), *samples.shape[-2:])
-    observed = estimate(samples, choice.estimator, radio)
+    observed = estimate(samples, choice.estimator, radio, residual=choice.path_set is not None and route.single)
     room, there, places = layout.moved(x, y), route.moved(x, y), xy + np.array([x, y])
     attributes: dict[str, Any] = {
         **choice.attributes,

@@ -124,7 +124,7 @@ class Case:
     def observed_with(self, options: EstimatorOptions) -> xr.Dataset:
         """Paths (snapshot, path) estimated with other options."""
         if options not in self._estimates:
-            self._estimates[options] = estimator.estimate(self.snapshots, options)
+            self._estimates[options] = estimator.estimate(self.snapshots, options, residual=True)
         return self._estimates[options]
 
     def seen_by(self, scorer: Scorer) -> xr.Dataset:

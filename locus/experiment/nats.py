@@ -37,13 +37,14 @@ from locus.score.path_set import PathSet
 from locus.score.tolerance import Tolerance
 from locus.settings.config import Config
 
-RECIPE = 1
+RECIPE = 2
 
 TITLES = {
     "locus_dt": "LOCUS-DT",
     "set": "the same inputs, as a set",
     "delays": "path set: with delays",
     "soft": "softer threshold",
+    "left": "and what is left over",
     "ideal": "ideal estimates",
     "phase_blind": "phase-blind receiver",
     "phase_free": "phase-free limit",
@@ -69,11 +70,13 @@ def evaluate_group(config: Config, index: int, tolerant: PathSet) -> xr.Dataset:
     case = Case(config, _SPLIT, index)
     snapshots, truth = case.snapshots.isel(snapshot=slice(NUM_SNAPSHOTS)), case.truth[:NUM_SNAPSHOTS]
     usual = estimate(snapshots, config.estimator)
+    with_rest = estimate(snapshots, tolerant.estimator, residual=True)
     heard = case.transmitters.paths.isel(snapshot=np.repeat(np.arange(len(truth)), NUM_DRAWS))
     rng = splits.ideal_rng(config, _SPLIT, index)
     seen = {
         "delays": usual,
-        "soft": estimate(snapshots, tolerant.estimator),
+        "soft": with_rest.drop_vars("residual"),
+        "left": with_rest,
         "ideal": ideal.ideal_estimates(heard, rng, tolerant.estimator, config.radio),
     }
     strongest = case.paths.isel(path=slice(config.estimator.num_paths))

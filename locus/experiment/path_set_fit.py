@@ -52,6 +52,7 @@ _POSITIVE = (
     "strength_excess_db",
     "tail_cells",
     "tail_db",
+    "merge_cells",
     "miss_per_metre",
     "unknown",
     "unknown_per_metre",
@@ -89,7 +90,7 @@ def make_example(config: Config, index: int, options: EstimatorOptions) -> Examp
         paths = case.trace_believed(case.believed(sizes, rng), case.candidates[chosen])
     else:
         paths = case.paths.isel(candidate=chosen)
-    return Example(paths, estimate(snapshots, options), where)
+    return Example(paths, estimate(snapshots, options, residual=True), where)
 
 
 def loss(examples: list[Example], constants: Constants, config: Config) -> NDArray[np.float64]:

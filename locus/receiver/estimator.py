@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from locus.receiver import fit_numpy
-from locus.receiver.fit_numpy import Fit, times, to_corner
+from locus.receiver.fit_numpy import Fit, State, model, times, to_corner
 from locus.receiver.observation import pilot
 from locus.settings.config import EstimatorOptions, Radio
 from locus.settings.driver import may_have_gpu
@@ -30,7 +30,11 @@ _BATCH = 256  # snapshots fitted together: enough to be fast, few enough to stay
 
 
 def estimate(
-    iq: xr.Dataset | NDArray[np.complex128], options: EstimatorOptions | None = None, radio: Radio | None = None
+    iq: xr.Dataset | NDArray[np.complex128],
+    options: EstimatorOptions | None = None,
+    radio: Radio | None = None,
+    *,
+    residual: bool = False,
 ) -> xr.Dataset:
     """Estimate the multipath of one or more snapshots, eq. (7).
 
@@ -38,11 +42,13 @@ def estimate(
         iq: Dataset from :func:`locus.observe`, or an array (sample, antenna) or (snapshot, sample, antenna).
         options: number of paths, false-alarm rate and iterations; by default those of ``EstimatorOptions()``.
         radio: waveform, antennas and noise; by default the radio stored in ``iq``, else the paper's.
+        residual: also return what the paths do not explain, which :class:`locus.PathSet` makes use of.
 
     Returns:
         Dataset (path) or (snapshot, path) with ``aoa`` in [-pi/2, pi/2], ``delay`` in [0, period), ``gain``, ``snr_db``
         and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf. The attribute
-        ``estimator`` holds the options.
+        ``estimator`` holds the options. With ``residual``, a variable of that name holds the channel without its paths
+        ([snapshot,] subcarrier, antenna), in units of the noise's standard deviation.
 
     Raises:
         ValueError: the samples have the wrong shape or type, or are not finite.
@@ -54,9 +60,16 @@ def estimate(
     single = samples.ndim == 2
     samples = samples[np.newaxis] if single else samples
     level = threshold(options, radio) * radio.num_subcarriers * radio.num_antennas
-    channels = (despread(samples[i : i + _BATCH], radio) for i in range(0, len(samples), _BATCH))
-    parts = [_fit(channel, options, level) for channel in channels]
+    parts, rest = [], []
+    for first in range(0, len(samples), _BATCH):
+        channel = despread(samples[first : first + _BATCH], radio)
+        parts.append(_fit(channel, options, level))
+        if residual:
+            rest.append(_left_of(channel, parts[-1]))
     data = _label(Fit(*(np.concatenate(column) for column in zip(*parts, strict=True))), radio)
+    if residual:
+        attributes = {"units": "1", "long_name": "channel without the estimated paths, relative to the noise"}
+        data["residual"] = (("snapshot", "subcarrier", "antenna"), np.concatenate(rest), attributes)
     data.attrs["estimator"] = json.dumps(dataclasses.asdict(options))
     return data.isel(snapshot=0) if single else data
 
@@ -116,6 +129,12 @@ def despread(iq: NDArray[np.complexfloating], radio: Radio) -> NDArray[np.comple
     received = np.fft.fft(iq.astype(np.complex128), axis=1, norm="ortho")
     channel = times(received, spectrum.conj()[:, np.newaxis])  # the pilot's spectrum has unit amplitude
     return channel / math.sqrt(radio.noise_power)
+
+
+def _left_of(channel: NDArray[np.complex128], fit: Fit) -> NDArray[np.complex64]:
+    """Channel (snapshot, subcarrier, antenna) without its valid paths."""
+    paths = State(fit.delay, fit.angle, np.where(fit.valid, fit.gain, 0), np.empty(0))
+    return np.asarray(channel - model(paths, *channel.shape[1:]), dtype=np.complex64)
 
 
 def _fit(channel: NDArray[np.complex128], options: EstimatorOptions, level: float) -> Fit:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from locus.receiver.estimator import threshold
 from locus.score.path_set_cpu import LEAST_HEIGHT, MOST_SEEN
+from locus.score.soft_detection import left_over
 from locus.score.tolerance import DECIBEL, Components, Constants
 from locus.settings.config import SPEED_OF_LIGHT, EstimatorOptions, Radio
 
@@ -18,6 +19,9 @@ WEAKEST = 0.5
 """Energy below which a traced path is ignored: it cannot be told from noise."""
 STRONGEST = 1e12
 """Largest energy: beyond it, no error depends on the noise any more."""
+
+MOST_MERGED = 0.95
+"""Largest probability that a path is absorbed or disturbed."""
 
 LOWEST_LEVEL = 2.5
 """The density of false paths holds for high energies; below this one it stays constant."""
@@ -40,6 +44,10 @@ class Traced(NamedTuple):
     """[m]"""
     order: Floats
     """Number of reflections."""
+    merged: Floats
+    """Probability that a stronger path absorbs it."""
+    disturbed: Floats
+    """Probability that it absorbs a weaker path and is estimated elsewhere."""
 
 
 class Seen(NamedTuple):
@@ -64,6 +72,8 @@ class Seen(NamedTuple):
     """(snapshot, component, path): exponent from which on a term is too low, whatever the traced path."""
     tail_limit: Floats
     """The same for a disturbed estimate."""
+    left_over: NDArray[np.float32]
+    """(snapshot, delay, sine): what the observed paths leave, see :mod:`locus.score.soft_detection`; may be empty."""
 
 
 class Widths(NamedTuple):
@@ -130,20 +140,44 @@ def find_widths(radio: Radio, constants: Constants, spacing: float = 0.0) -> Wid
     )
 
 
-def arrange_traced(paths: xr.Dataset, radio: Radio) -> Traced:
+def arrange_traced(paths: xr.Dataset, radio: Radio, constants: Constants) -> Traced:
     """Traced paths (candidate, path) that are strong enough to matter, strongest first."""
     energy = _energy(paths, radio)
     count, order = _strongest_first(np.where(energy >= WEAKEST, energy, 0.0), paths.sizes["path"])
     angle, delay = (_take(paths[name].values.astype(float), order) for name in ("aoa", "delay"))
     reflections = _take(paths.order.values, order) if "order" in paths else np.ones(order.shape)
+    root = np.sqrt(_take(energy, order)) * (np.arange(order.shape[1]) < count[:, np.newaxis])
+    merged, disturbed = _merge(np.sin(angle), delay * radio.bandwidth, root, radio, constants.merge_cells)
     return Traced(
         count,
         (angle + math.pi) % (2 * math.pi) - math.pi,
-        np.sqrt(_take(energy, order)),
+        root,
         delay * radio.bandwidth,
         np.maximum(delay * SPEED_OF_LIGHT, 1e-3),
         np.maximum(reflections.astype(float), 0.0),
+        merged,
+        disturbed,
     )
+
+
+def _merge(sine: Floats, delay: Floats, root: Floats, radio: Radio, cells: float) -> tuple[Floats, Floats]:
+    """Probabilities that a path is absorbed by a stronger one, and that it absorbs a weaker one and errs by it.
+
+    Two paths at a distance of d resolution cells are reported as one with probability exp(-(d / cells)^2), and that
+    one is disturbed in proportion to the weaker path's amplitude.
+    """
+    n, m = radio.num_subcarriers, radio.num_antennas
+    merged, disturbed = np.zeros_like(root), np.zeros_like(root)
+    for j in range(1, root.shape[1]):  # paths are sorted: all before j are stronger
+        apart = np.abs(sine[:, :j] - sine[:, j : j + 1])
+        apart = np.minimum(apart, 2 - apart) * m / 2 if m > 1 else np.zeros_like(apart)
+        late = np.abs((delay[:, :j] - delay[:, j : j + 1] + n / 2) % n - n / 2)
+        both = np.exp(-(apart**2 + late**2) / cells**2) * (root[:, j : j + 1] > 0)
+        merged[:, j] = 1 - np.prod(1 - both, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            size = np.where(both > 0, both * root[:, j : j + 1] / root[:, :j], 0.0)
+        disturbed[:, :j] = 1 - (1 - disturbed[:, :j]) * (1 - size)
+    return np.minimum(merged, MOST_MERGED), np.minimum(disturbed, MOST_MERGED)
 
 
 def arrange_observed(
@@ -173,10 +207,10 @@ def arrange_observed(
     logs = np.where(there[:, np.newaxis], np.log(clutter), 0.0).sum(axis=2) - mixture.unknown * unknown_above[:, None]
     first = logs[:, 0]
 
-    def limit(share: float, sine: float, delay: float) -> Floats:
+    def limit(sine: float, delay: float) -> Floats:
         # A path of any length and order has at least these variances, and its strength a density below 1
         least = sine * (delay + mixture.variance * widths.samples_per_metre**2)
-        return np.log(share / (2 * math.pi * np.sqrt(least[:, np.newaxis]) * LEAST_HEIGHT * clutter))
+        return np.log(1 / (2 * math.pi * np.sqrt(least[:, np.newaxis]) * LEAST_HEIGHT * clutter))
 
     sine, delay = widths.sine_excess, widths.delay_excess
     seen = Seen(
@@ -187,8 +221,9 @@ def arrange_observed(
         _take(observed.delay.values.astype(float), order) * radio.bandwidth,
         clutter,
         mixture.weight * np.exp(logs - first[:, np.newaxis]),
-        limit(1.0, sine, delay),
-        limit(widths.tail_share, sine + widths.sine_tail, delay + widths.delay_tail),
+        limit(sine, delay),
+        limit(sine + widths.sine_tail, delay + widths.delay_tail),
+        left_over(observed, radio),
     )
     return seen, first - expected
 

@@ -29,9 +29,9 @@ from typing import ClassVar
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from locus.score.path_arrays import MAX_SPACING, arrange_observed, arrange_traced, find_widths
+from locus.score.path_arrays import MAX_SPACING, Floats, arrange_observed, arrange_traced, find_widths
 from locus.score.path_lists import check_both
 from locus.score.path_set_cpu import log_likelihoods
 from locus.score.path_set_file import load_constants
@@ -43,7 +43,7 @@ from locus.settings.config import EstimatorOptions, Radio
 from locus.twin.base import ATTRIBUTES
 from locus.twin.check import check_dataset
 
-RECIPE = 1
+RECIPE = 2
 
 WIDEST = 0.5
 """Largest delay across the array [samples]: beyond it, a path reaches the antennas at different samples."""
@@ -102,11 +102,15 @@ class PathSet:
         Raises:
             ValueError: an input has the wrong dimensions or values that are not finite.
         """
-        values = self._log_likelihoods(paths, observed, components(self.tolerance, self.constants), spacing)
+        values, _ = self._log_likelihoods(paths, observed, components(self.tolerance, self.constants), spacing)
+        return self._label(values, paths, observed, "nat", "log likelihood")
+
+    @staticmethod
+    def _label(values: Floats, paths: xr.Dataset, observed: xr.Dataset, units: str, name: str) -> xr.DataArray:
         coordinates = {
             name: ("candidate", paths[name].values, ATTRIBUTES[name]) for name in ("x", "y") if name in paths
         }
-        attributes = {"units": "nat", "long_name": "log likelihood"}
+        attributes = {"units": units, "long_name": name}
         result = xr.DataArray(values, coordinates, ("snapshot", "candidate"), attrs=attributes)
         return result if "snapshot" in observed.dims else result.isel(snapshot=0)
 
@@ -121,7 +125,7 @@ class PathSet:
         sizes, parts = np.unique(mixture.level), []
         for level in sizes:
             chosen = Components(*(column[mixture.level == level] for column in mixture))
-            parts.append(np.logaddexp.reduce(self._log_likelihoods(paths, observed, chosen, spacing), axis=1))
+            parts.append(np.logaddexp.reduce(self._log_likelihoods(paths, observed, chosen, spacing)[0], axis=1))
         attributes = {"units": "1", "long_name": "posterior probability"}
         values = np.exp(normalise(np.stack(parts, axis=1)))
         result = xr.DataArray(values, {"level": sizes}, ("snapshot", "level"), attrs=attributes)
@@ -133,8 +137,8 @@ class PathSet:
 
     def _log_likelihoods(
         self, paths: xr.Dataset, observed: xr.Dataset, mixture: Components, spacing: float
-    ) -> NDArray[np.float64]:
-        """Log density (snapshot, candidate) of the observed path sets, times the weights of the mixture."""
+    ) -> tuple[Floats, Floats]:
+        """Log density (snapshot, candidate) of the observed path sets, times the weights of the mixture; mean level."""
         check_range("spacing", spacing, 0.0, MAX_SPACING)
         check_dataset(observed, "observed")
         observed = observed if "snapshot" in observed.dims else observed.expand_dims("snapshot")
@@ -144,25 +148,31 @@ class PathSet:
         estimator = self.estimator_of(observed)
         widths = find_widths(radio, self.constants, spacing)
         seen, log_clutter = arrange_observed(observed, radio, estimator, mixture, widths)
-        values = log_likelihoods(arrange_traced(paths, radio), seen, widths, mixture, detection_table())
-        return np.asarray(values + log_clutter[:, np.newaxis])
+        traced = arrange_traced(paths, radio, self.constants)
+        values, level = log_likelihoods(traced, seen, widths, mixture, detection_table())
+        return values + log_clutter[:, np.newaxis], level
 
     def log_posterior(
         self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None, *, spacing: float = 0.0
     ) -> xr.DataArray:
         """Logarithm of :meth:`posterior`."""
-        likelihood = self.log_likelihood(paths, observed, spacing=spacing)
-        logs = normalise(likelihood.values, prior)
+        mixture = components(self.tolerance, self.constants)
+        likelihood, level = self._log_likelihoods(paths, observed, mixture, spacing)
+        mean = (np.exp(normalise(likelihood, prior)) * level).sum(axis=1, keepdims=True)
+        logs = normalise(likelihood / (1 + self.constants.doubt * mean), prior)
         before = normalise(np.zeros(logs.shape[-1:]), prior)
         share = self.constants.floor
         with np.errstate(divide="ignore"):
             mixed = np.logaddexp(math.log1p(-share) + logs, np.log(share) + before)
-        return likelihood.copy(data=mixed).assign_attrs(units="1", long_name="logarithm of the posterior")
+        return self._label(mixed, paths, observed, "1", "logarithm of the posterior")
 
     def posterior(
         self, paths: xr.Dataset, observed: xr.Dataset, prior: ArrayLike | None = None, *, spacing: float = 0.0
     ) -> xr.DataArray:
         """Probability of every candidate, eq. (9), from :meth:`log_likelihood` and a small share of the prior.
+
+        Several paths share errors of a wrong plan that the likelihood takes to be independent. So where the snapshot
+        suggests a wrong twin, its logarithm is divided by up to 1 + ``constants.doubt``.
 
         Args:
             paths: traced paths (candidate, path), as in :meth:`log_likelihood`.

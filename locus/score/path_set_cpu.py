@@ -30,6 +30,25 @@ from locus.score.path_offsets import (
     over_offsets,
     product_at,
 )
+from locus.score.path_rows import (
+    AZIMUTH,
+    CENTRE,
+    DELAY,
+    DELAY_VARIANCE,
+    INVERSE,
+    LOG_ODDS,
+    LOG_SHARE,
+    MISS,
+    NUM_ROWS,
+    ODDS,
+    SHARE,
+    SINE,
+    SINE_VARIANCE,
+    TAIL_CENTRE,
+    TAIL_INVERSE,
+    WEAKNESS,
+)
+from locus.score.soft_detection import unreported
 from locus.score.strength import density, detection, shape
 from locus.twin.antenna import element_gain_db
 
@@ -51,33 +70,32 @@ NO_ANGLE = math.pi / 4
 
 _BLOCK = 32  # candidates that share one workspace
 
-SINE, DELAY, WEAKNESS, SINE_VARIANCE, DELAY_VARIANCE = range(5)
-CENTRE, INVERSE, TAIL_CENTRE, TAIL_INVERSE, ODDS, LOG_ODDS, AZIMUTH, MISS = range(5, 13)
-"""Rows of the workspace ``paths``: what a component expects of each traced path."""
-
 
 @njit(cache=True, fastmath=True, parallel=True)
 def log_likelihoods(traced, seen, widths, components, table):
     """Log likelihood (snapshot, candidate), up to the factor per snapshot that ``seen.weight`` leaves out.
 
+    Also returns the mean level (snapshot, candidate) of the components, weighted by their likelihoods.
+
     ``traced``, ``seen`` and ``widths`` are tuples of :mod:`locus.score.path_arrays`, ``components`` those of
     :mod:`locus.score.tolerance`; ``table`` is :func:`locus.score.strength.detection_table`.
     """
     num_candidates, num_snapshots = len(traced.num_paths), len(seen.num_paths)
-    result = np.empty((num_snapshots, num_candidates))
+    result = np.empty((2, num_snapshots, num_candidates))
     for block in prange((num_candidates + _BLOCK - 1) // _BLOCK):
-        paths = np.empty((MISS + 1, traced.root.shape[1]))
+        paths = np.empty((NUM_ROWS, traced.root.shape[1]))
         terms = np.empty((SHARPNESS + 1, 2 * traced.root.shape[1] * seen.root.shape[1]))
         owner = np.empty((KIND + 1, terms.shape[1]), dtype=np.int64)
         rows = np.empty((2 * seen.root.shape[1], NUM_COLUMNS))
         pairs = np.empty((2, len(rows)))
-        total = np.empty(num_snapshots)
+        total, levels = np.empty(num_snapshots), np.empty(num_snapshots)
         for c in range(block * _BLOCK, min((block + 1) * _BLOCK, num_candidates)):
             total[:] = 0.0
+            levels[:] = 0.0
             for k in range(len(components.weight)):
                 _believe(traced, c, components, k, widths, paths)
                 for s in range(num_snapshots):
-                    void = void_probability(paths, traced.num_paths[c], seen.root_threshold[s], widths, table)
+                    void = void_probability(paths, traced.num_paths[c], seen.root_threshold[s], table)
                     void *= seen.weight[s, k]
                     count, linear, most = find_terms(paths, traced.num_paths[c], seen, s, k, widths, terms, owner)
                     if widths.window == 0.0:
@@ -89,14 +107,20 @@ def log_likelihoods(traced, seen, widths, components, table):
                         most /= widths.window
                         if most > LEAST_SHARE * ratio and void * most > NEGLIGIBLE * total[s]:
                             products, offset = over_offsets(terms, owner, count, widths)
+                    if seen.left_over.shape[1] > 0 and is_exact(components, k):
+                        if products > LEAST_SHARE * ratio:
+                            products *= unreported(paths, traced.num_paths[c], seen, s, offset, widths)
+                        ratio = _single(paths, traced.num_paths[c], seen, s, widths, terms, count, ratio)
                     if products > LEAST_SHARE * ratio:
                         products *= _shared(
                             traced, c, paths, seen, s, components, k, widths, terms, owner, count, offset, rows, pairs
                         )
                     total[s] += void * (ratio + products)
+                    levels[s] += components.level[k] * void * (ratio + products)
             for s in range(num_snapshots):
-                result[s, c] = math.log(total[s]) - math.log(SCALE)
-    return result
+                result[0, s, c] = math.log(total[s]) - math.log(SCALE)
+                result[1, s, c] = levels[s] / total[s]
+    return result[0], result[1]
 
 
 @njit(cache=True, fastmath=True)
@@ -118,7 +142,10 @@ def _believe(traced, c, components, k, widths, paths):
         gain = widths.gain_excess + components.gain_variance[k] * order
         angle = moved / (length * length) + components.turn_variance[k]
         paths[AZIMUTH, j] = azimuth
-        paths[MISS, j] = components.miss[k]
+        paths[MISS, j], paths[SHARE, j] = components.miss[k], widths.tail_share
+        if components.level[k] == 0.0:  # where a wrong plan puts them, other paths may merge
+            paths[MISS, j] += (1.0 - components.miss[k]) * traced.merged[c, j]
+            paths[SHARE, j] += (1.0 - widths.tail_share) * traced.disturbed[c, j]
         paths[SINE, j] = sine
         paths[DELAY, j] = traced.delay[c, j]
         paths[WEAKNESS, j] = 1.0 / max(root, LEAST_ROOT)
@@ -129,17 +156,18 @@ def _believe(traced, c, components, k, widths, paths):
 
 
 @njit(cache=True, fastmath=True)
-def void_probability(paths, count, root_threshold, widths, table):
+def void_probability(paths, count, root_threshold, table):
     """Probability that no path is reported; the odds of each go to ``paths``, without the density of what is seen."""
     void = 1.0
     for j in range(count):
         clean = detection(table, root_threshold, paths[CENTRE, j], paths[INVERSE, j])
         tail = detection(table, root_threshold, paths[TAIL_CENTRE, j], paths[TAIL_INVERSE, j])
         miss = paths[MISS, j]
-        missed = 1.0 - (1.0 - miss) * (clean + widths.tail_share * (tail - clean))
+        missed = 1.0 - (1.0 - miss) * (clean + paths[SHARE, j] * (tail - clean))
         void *= missed
         paths[ODDS, j] = (1.0 - miss) / missed
         paths[LOG_ODDS, j] = math.log(paths[ODDS, j])
+        paths[LOG_SHARE, j] = math.log(paths[SHARE, j])
     return void
 
 
@@ -160,12 +188,12 @@ def find_terms(paths, num_traced, seen, s, k, widths, terms, owner):
             noise = paths[WEAKNESS, j] * weakness
             for disturbed in range(2):
                 if disturbed:
-                    limit, share = seen.tail_limit[s, k, q], widths.tail_share
+                    limit, share = seen.tail_limit[s, k, q] + paths[LOG_SHARE, j], paths[SHARE, j]
                     centre, inverse = paths[TAIL_CENTRE, j], paths[TAIL_INVERSE, j]
                     sine_variance = widths.sine * noise + paths[SINE_VARIANCE, j] + widths.sine_tail
                     delay_variance = widths.delay * noise + paths[DELAY_VARIANCE, j] + widths.delay_tail
                 else:
-                    limit, share = seen.limit[s, k, q], 1.0 - widths.tail_share
+                    limit, share = seen.limit[s, k, q], 1.0 - paths[SHARE, j]
                     centre, inverse = paths[CENTRE, j], paths[INVERSE, j]
                     sine_variance = widths.sine * noise + paths[SINE_VARIANCE, j]
                     delay_variance = widths.delay * noise + paths[DELAY_VARIANCE, j]
@@ -197,6 +225,31 @@ def find_terms(paths, num_traced, seen, s, k, widths, terms, owner):
         most *= together
         all_heights += together - 1.0
     return count, linear, (most - SCALE * (1.0 + all_heights)) * widest
+
+
+@njit(cache=True, fastmath=True)
+def is_exact(components, k):
+    """Whether a component knows where every path would be."""
+    pose = abs(components.heading[k]) + components.turn_variance[k] + components.variance[k]
+    return pose + components.reflection_variance[k] == 0.0
+
+
+@njit(cache=True, fastmath=True)
+def _single(paths, num_traced, seen, s, widths, terms, count, ratio):
+    """Likelihood of one reported path that is traced, or none, with what is left over where the others should be."""
+    changed, window = ratio, widths.window
+    for i in range(count):
+        share = SCALE * terms[HEIGHT, i]
+        if window > 0.0:
+            share *= math.sqrt(math.pi / terms[SHARPNESS, i]) / window
+            if window < widths.period and terms[OFFSET, i] % widths.period > window:
+                continue
+        else:
+            share *= math.exp(-terms[SHARPNESS, i] * terms[OFFSET, i] ** 2)
+        if share > LEAST_SHARE * ratio:
+            offset = terms[OFFSET, i] if window > 0.0 else 0.0
+            changed += share * (unreported(paths, num_traced, seen, s, offset, widths) - 1.0)
+    return max(changed, SCALE)
 
 
 @njit(cache=True, fastmath=True)

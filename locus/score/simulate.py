@@ -44,7 +44,7 @@ def simulate(
     """
     radio = scorer.radio or Radio.carried_by(paths) or Radio()
     which = np.asarray(candidate, dtype=np.int64)
-    traced = Traced._make(part[which] for part in arrange_traced(paths, radio))
+    traced = Traced._make(part[which] for part in arrange_traced(paths, radio, scorer.constants))
     mixture = components(scorer.tolerance, scorer.constants)
     share = np.asarray(mixture.weight) / np.sum(mixture.weight)
     drawn = rng.choice(len(share), len(which), p=share)
@@ -69,7 +69,8 @@ def _reported(
     root = traced.root * 10 ** ((element_gain_db(turned) - element_gain_db(traced.azimuth)) / 20)
     order = traced.order
     moved = chosen.reflection_variance[:, np.newaxis] * order + widths.blur
-    disturbed = rng.random(size) < widths.tail_share
+    close = (chosen.level == 0.0)[:, np.newaxis]
+    disturbed = rng.random(size) < widths.tail_share + (1 - widths.tail_share) * close * traced.disturbed
 
     gain = widths.gain_excess + chosen.gain_variance[:, np.newaxis] * order + disturbed * widths.gain_tail
     widening = 1 + 2 * gain * root**2
@@ -77,7 +78,8 @@ def _reported(
     normal = rng.standard_normal((4, *size))
     normal[0] += math.sqrt(2) * centre
     energy = widening * (normal**2).sum(axis=0) / 2  # noncentral chi-square with four degrees of freedom
-    energy[~there | (energy <= level) | (rng.random(size) < chosen.miss[:, np.newaxis])] = 0.0
+    miss = chosen.miss[:, np.newaxis]
+    energy[~there | (energy <= level) | (rng.random(size) < miss + (1 - miss) * close * traced.merged)] = 0.0
 
     noise = 1 / (np.maximum(root, LEAST_ROOT) * np.sqrt(np.maximum(energy, level)))
     # Errors of the receiver's position and heading, which all paths share: see locus.score.common_errors

@@ -66,6 +66,8 @@ class Constants:
     """Error of a disturbed sine or delay [resolution cells]."""
     tail_db: float = 6.0
     """Error of a disturbed strength [dB]."""
+    merge_cells: float = 0.6
+    """Distance at which two paths are reported as one in exp(-1) of all cases [resolution cells]."""
     miss: float = 0.02
     """Probability that a path above the threshold is not reported."""
     miss_per_metre: float = 0.13
@@ -81,12 +83,20 @@ class Constants:
     compass: tuple[float, ...] = (0.0, 1.0, 0.3, 1.0)
     """Error of the heading that goes with each level, relative to the tolerance."""
     weights: tuple[float, ...] = (0.5, 0.1, 0.2, 0.2)
-    """Prior probability of each level."""
+    """Prior probability of each level, unless obstacles have changed."""
     num_headings: tuple[int, ...] = (1, 3, 1, 3)
     """Number of headings tried at each level, evenly spaced from minus to plus the level's heading error."""
+    changed: float = 0.125
+    """Prior probability that obstacles of the plan are gone or others have come, if the plan may be wrong at all."""
+    changed_miss: float = 0.5
+    """Probability that a path above the threshold is not reported, if obstacles have changed."""
+    changed_unknown: float = 0.5
+    """Expected number of observed paths that the twin does not trace, if obstacles have changed."""
+    doubt: float = 0.4
+    """Temperature that a twin at the full tolerance adds to 1, for errors that several paths of it share."""
     false_alarm: float = 0.999
     """False-alarm rate of the estimator that suits the likelihood best."""
-    floor: float = 0.03
+    floor: float = 0.015
     """Share of the prior in every posterior, for what no component foresees."""
 
     def __post_init__(self) -> None:
@@ -95,14 +105,15 @@ class Constants:
             "delay_excess",
             "strength_excess_db",
             "tail_cells",
+            "merge_cells",
             "miss",
             "unknown",
             "plan_scale",
         ):
             check_range(f"constants.{name}", getattr(self, name), 0.0, _MOST, open_low=True)
-        for name in ("tail_db", "miss_per_metre", "unknown_per_metre"):
+        for name in ("tail_db", "miss_per_metre", "unknown_per_metre", "changed_unknown", "doubt"):
             check_range(f"constants.{name}", getattr(self, name), 0.0, _MOST)
-        for name in ("tail_share", "miss", "floor"):
+        for name in ("tail_share", "miss", "changed", "changed_miss", "floor"):
             check_range(f"constants.{name}", getattr(self, name), 0.0, 0.5)
         check_range("constants.false_alarm", self.false_alarm, 0.0, 0.999, open_low=True)
         parts = (self.levels, self.compass, self.weights, self.num_headings)
@@ -139,7 +150,7 @@ class Components(NamedTuple):
     unknown: NDArray[np.float64]
     """Expected number of observed paths that the twin does not trace."""
     level: NDArray[np.float64]
-    """Errors of plan and position, relative to the tolerance."""
+    """Errors of plan and position, relative to the tolerance; 1 if obstacles have changed."""
 
 
 def components(tolerance: Tolerance, constants: Constants) -> Components:
@@ -148,7 +159,8 @@ def components(tolerance: Tolerance, constants: Constants) -> Components:
     A level takes its share of all tolerances at once, but the compass may be wrong alone. The position errs by that
     much in a random direction, which gives half its square as the variance along any axis. A wall that is displaced
     along its normal moves the image of the receiver by twice as much, also in a random direction relative to the path:
-    twice the square per reflection.
+    twice the square per reflection. One component has every wall where the plan has it, but some obstacles are gone or
+    new: many paths are blocked, and others appear.
     """
     rows: dict[tuple[float, ...], float] = {}
     kinds = zip(constants.levels, constants.compass, constants.weights, constants.num_headings, strict=True)
@@ -170,6 +182,9 @@ def components(tolerance: Tolerance, constants: Constants) -> Components:
         for heading in np.linspace(-turn, turn, num_headings) if num_headings > 1 else (0.0,):
             row = (float(heading), *shape)
             rows[row] = rows.get(row, 0.0) + weight / num_headings  # an exact tolerance makes all levels the same
+    if tolerance.plan > 0 and constants.changed > 0:
+        row = (0.0, 0.0, 0.0, 0.0, 0.0, constants.changed_miss, constants.changed_unknown, 1.0)
+        rows[row] = constants.changed / (1 - constants.changed) * sum(rows.values())
     columns = np.array([(weight, *row) for row, weight in rows.items()])
     columns[:, 0] /= columns[:, 0].sum()
     return Components(*np.ascontiguousarray(columns.T))

@@ -56,6 +56,7 @@ def twin_fit(
     """
     check_range("num_simulations", num_simulations, 1)
     single = "snapshot" not in observed.dims
+    observed = observed.drop_vars("residual", errors="ignore")  # simulated sets have none
     observed = observed.expand_dims("snapshot") if single else observed
     radio = scorer.radio or Radio.carried_by(paths) or Radio()
     estimator = EstimatorOptions.carried_by(observed) or scorer.estimator

@@ -139,7 +139,7 @@ class Walk:
             weight=np.ones_like(self._mixture.weight), variance=np.zeros_like(self._mixture.variance)
         )
         seen, _ = arrange_observed(observed, radio, estimator, mixture, widths)
-        traced = arrange_traced(paths, radio)
+        traced = arrange_traced(paths, radio, self.scorer.constants)
         images = find_images(self.layout, self._bodies, traced, pose, place, "order" in paths)
         if self._pose is None:
             self._start(place)
@@ -200,10 +200,11 @@ class Walk:
         return heading_posterior(np.exp(self._joint()), mean, self._spread[..., HEADING, HEADING])
 
     def _temperature(self) -> float:
-        """Number of snapshots over the number of independent ones that they count as."""
+        """By how much snapshots with errors that the filter does not model count less than independent ones."""
         weight = np.exp(self._joint())
         level = float(weight.sum(axis=0) @ self._mixture.level / weight.sum())
-        return 1 + self.correlation * min(level, 1.0) * (self.num_steps - 1)
+        own, between = self.scorer.constants.doubt, self.correlation * (self.num_steps - 1)
+        return 1 + min(level, 1.0) * (own + between)
 
     def _check(self, paths: xr.Dataset) -> tuple[tuple[float, float, float], Floats]:
         """Pose, and position (candidate, 2) of the candidates."""

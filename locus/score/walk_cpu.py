@@ -24,24 +24,23 @@ from locus.score.path_offsets import (
     over_offsets,
     product_at,
 )
-from locus.score.path_set_cpu import (
+from locus.score.path_rows import (
     AZIMUTH,
     CENTRE,
     DELAY,
     DELAY_VARIANCE,
     INVERSE,
-    LEAST_ROOT,
     MISS,
-    MOST_SINE,
+    NUM_ROWS,
     ODDS,
+    SHARE,
     SINE,
     SINE_VARIANCE,
     TAIL_CENTRE,
     TAIL_INVERSE,
     WEAKNESS,
-    find_terms,
-    void_probability,
 )
+from locus.score.path_set_cpu import LEAST_ROOT, MOST_SINE, find_terms, void_probability
 from locus.score.strength import shape
 from locus.score.tolerance import DECIBEL
 from locus.score.walk_gauss import IS_DELAY, NUM_COLUMNS, OWN, RESIDUAL, agreement, correct
@@ -79,7 +78,7 @@ def advance(traced, images, slots, seen, widths, components, hiding, table, aliv
     result = np.zeros((num_candidates, num_components))
     for block in prange((num_candidates + _BLOCK - 1) // _BLOCK):
         num_paths, num_rows = traced.root.shape[1], 2 * seen.root.shape[1]
-        paths = np.empty((MISS + 1, num_paths))
+        paths = np.empty((NUM_ROWS, num_paths))
         geometry = np.empty((num_paths, _LOOSE + 1))
         moments = np.empty((num_paths, 2, size))
         terms = np.empty((SHARPNESS + 1, 2 * num_paths * seen.root.shape[1]))
@@ -103,8 +102,11 @@ def advance(traced, images, slots, seen, widths, components, hiding, table, aliv
                 always = components.miss[k] - hiding[k]
                 for j in range(traced.num_paths[c]):
                     blocked = hidden[c, k, slots[c, j]] if slots[c, j] >= 0 else hiding[k]
-                    paths[MISS, j] = min(always + blocked, MOST_MISSED)
-                void = void_probability(paths, traced.num_paths[c], seen.root_threshold[0], widths, table)
+                    paths[MISS, j], paths[SHARE, j] = min(always + blocked, MOST_MISSED), widths.tail_share
+                    if components.level[k] == 0.0:
+                        paths[MISS, j] += (1.0 - paths[MISS, j]) * traced.merged[c, j]
+                        paths[SHARE, j] += (1.0 - widths.tail_share) * traced.disturbed[c, j]
+                void = void_probability(paths, traced.num_paths[c], seen.root_threshold[0], table)
                 count, linear, most = find_terms(paths, traced.num_paths[c], seen, 0, k, widths, terms, owner)
                 if widths.window == 0.0:
                     find_neighbours(terms, owner, count, 0, widths.period, widths.period)

@@ -60,7 +60,7 @@ def shifted(paths: xr.Dataset, draws: np.ndarray) -> xr.Dataset:
     Images are displaced linearly; their lengths and angles are exact.
     """
     x, y, heading = (float(paths[name]) for name in ("rx_x", "rx_y", "rx_heading"))
-    arranged = arrange_traced(paths, RADIO)
+    arranged = arrange_traced(paths, RADIO, Constants())
     images = find_images(ROOM, find_bodies(ROOM), arranged, (x, y, heading), CANDIDATES, known=True)
     place = arranged.length[..., np.newaxis] * images.direction + np.einsum("cjau,su->scja", images.slope, draws)
     angle = np.arctan2(place[..., 1], place[..., 0]) - heading - draws[:, np.newaxis, np.newaxis, HEADING]

@@ -11,6 +11,7 @@ from shapely import affinity
 
 import locus
 from locus.score.path_arrays import arrange_traced
+from locus.score.tolerance import Constants
 from locus.score.walk_images import MOST_PLAN, PLAN, RECEIVER, TRANSMITTER, Images, find_bodies, find_images
 
 RADIO = locus.Radio(tx_power_dbm=40.0)
@@ -26,7 +27,7 @@ SIZE = 0.2  # [m]: images move linearly, so that a large step does no harm
 def trace(layout: locus.Layout, pose: locus.Pose = POSE, points: np.ndarray = CANDIDATES) -> tuple[Images, np.ndarray]:
     """Images, and where they are relative to the receiver, (candidate, path, 2)."""
     paths = locus.make_twin("image", RADIO).trace(layout, pose, points)
-    traced = arrange_traced(paths, RADIO)
+    traced = arrange_traced(paths, RADIO, Constants())
     images = find_images(layout, find_bodies(layout), traced, (pose.x, pose.y, pose.heading), points, known=True)
     return images, traced.length[..., np.newaxis] * images.direction
 
@@ -79,12 +80,12 @@ def test_walls_of_large_plans_and_paths_of_unknown_walls_err_independently() -> 
     assert 4 + 2 * len(boxes) > MOST_PLAN
     images, _ = trace(many)
     assert images.slope.shape[-1] == PLAN
-    traced = arrange_traced(locus.make_twin("image", RADIO).trace(many, POSE, CANDIDATES), RADIO)
+    traced = arrange_traced(locus.make_twin("image", RADIO).trace(many, POSE, CANDIDATES), RADIO, Constants())
     there = np.arange(images.apart.shape[1]) < traced.num_paths[:, np.newaxis]
     assert (images.apart[there] == 0).all()  # the transmitter's place in its cell is shared all the same
     np.testing.assert_array_equal(images.bounces[there], traced.order[there])
 
-    traced = arrange_traced(locus.make_twin("image", RADIO).trace(ROOM, POSE, CANDIDATES), RADIO)
+    traced = arrange_traced(locus.make_twin("image", RADIO).trace(ROOM, POSE, CANDIDATES), RADIO, Constants())
     elsewhere = find_images(ROOM, find_bodies(ROOM), traced, (12.0, 9.0, 0.3), CANDIDATES + 1.0, known=True)
     assert (elsewhere.apart[elsewhere.chain < 0] == 1).all()  # paths that do not end at their candidates
     assert (elsewhere.chain < 0).mean() > 0.9
