@@ -54,12 +54,26 @@ class Model(NamedTuple):
         n, m = self.radio.num_subcarriers, self.radio.num_antennas
         return math.pi / 3 * math.sqrt((n**2 - 1) * (m**2 - 1))
 
-    def kinds(self) -> list[tuple[float, float, float, float]]:
+    def together(self, paths: Sequence[Path]) -> list[tuple[float, float]]:
+        """Probability of each path that a stronger one absorbs it, and that its own estimate is disturbed."""
+        n, m = self.radio.num_subcarriers, self.radio.num_antennas
+        alone, clean = [1.0] * len(paths), [1 - self.constants.tail_share] * len(paths)
+        for (i, (angle, delay, strong)), (j, (other, later, weak)) in itertools.permutations(enumerate(paths), 2):
+            if strong > weak:
+                sine = (math.sin(angle) - math.sin(other) + 1) % 2 - 1
+                late = (delay - later + n / 2) % n - n / 2
+                merge = math.exp(-((sine * m / 2) ** 2 + late**2) / self.constants.merge_cells**2)
+                alone[j] *= 1 - merge
+                clean[i] *= 1 - merge * math.sqrt(weak / strong)
+        return [(1 - a, 1 - c) for a, c in zip(alone, clean, strict=True)]
+
+    def kinds(self, disturbed: float | None = None) -> list[tuple[float, float, float, float]]:
         """Share, and excess deviations of sine, delay and relative amplitude, of clean and of disturbed estimates."""
+        disturbed = self.constants.tail_share if disturbed is None else disturbed
         one, cell, decibel = self.constants, 2 / self.radio.num_antennas, math.log(10) / 20
         clean = one.sine_excess * cell, one.delay_excess, decibel * one.strength_excess_db
         extra = one.tail_cells * cell, one.tail_cells, decibel * one.tail_db
-        return [(1 - one.tail_share, *clean), (one.tail_share, *map(math.hypot, clean, extra))]
+        return [(1 - disturbed, *clean), (disturbed, *map(math.hypot, clean, extra))]
 
     def strength(self, energy: float, relative: float) -> tuple[float, stats.rv_continuous]:
         """Scale and frozen distribution of 2 x / scale."""
@@ -74,12 +88,12 @@ class Model(NamedTuple):
             math.hypot(math.sqrt(3 * n**2 / (2 * math.pi**2 * (n**2 - 1) * e)), delay),
         )
 
-    def miss(self, energy: float, level: float) -> float:
+    def miss(self, energy: float, level: float, merged: float = 0.0, disturbed: float | None = None) -> float:
         found = 0.0
-        for share, _, _, relative in self.kinds():
+        for share, _, _, relative in self.kinds(disturbed):
             scale, law = self.strength(energy, relative)
             found += share * law.sf(2 * level / scale)
-        return 1 - (1 - self.constants.miss) * found
+        return 1 - (1 - self.constants.miss) * (1 - merged) * found
 
     def clutter(self, x: float) -> float:
         """Density in energy, sine and delay."""
@@ -95,27 +109,30 @@ class Model(NamedTuple):
         full = len(seen) >= self.estimator.num_paths
         return min(path[2] for path in seen) if full else self.threshold
 
-    def pair(self, path: Path, seen: Path, offsets: np.ndarray) -> np.ndarray:
+    def pair(
+        self, path: Path, seen: Path, offsets: np.ndarray, merged: float = 0.0, disturbed: float | None = None
+    ) -> np.ndarray:
         """Density of an observed path that stems from a traced one, (offset)."""
         (angle, delay, energy), (seen_angle, seen_delay, x) = path, seen
         n = self.radio.num_subcarriers
         total = np.zeros(len(offsets))
-        for share, sine_excess, delay_excess, relative in self.kinds():
+        for share, sine_excess, delay_excess, relative in self.kinds(disturbed):
             scale, law = self.strength(energy, relative)
             sine_width, delay_width = self.deviations(x, energy, sine_excess, delay_excess)
             apart = math.sin(seen_angle) - math.sin(angle) + 2 * np.arange(-2, 3)
             late = (seen_delay - delay + offsets + n / 2) % n - n / 2
             sines, delays = stats.norm.pdf(apart, 0, sine_width).sum(), stats.norm.pdf(late, 0, delay_width)
             total += share * law.pdf(2 * x / scale) * 2 / scale * sines * delays
-        return (1 - self.constants.miss) * total
+        return (1 - self.constants.miss) * (1 - merged) * total
 
     def log_likelihood(self, paths: Sequence[Path], seen: Sequence[Path], exact: bool, num_offsets: int) -> float:
         """By a sum over sync offsets on a fine grid, and over all assignments (``exact``) or as a product of sums."""
         offsets = np.arange(num_offsets) / num_offsets * self.radio.num_subcarriers
         level = self.level(seen)
-        misses = [self.miss(path[2], level) for path in paths]
+        both = list(zip(paths, self.together(paths), strict=True))
+        misses = [self.miss(path[2], level, *shares) for path, shares in both]
         clutter = [self.clutter(path[2]) for path in seen]
-        density = np.array([[self.pair(path, one, offsets) for one in seen] for path in paths])
+        density = np.array([[self.pair(path, one, offsets, *shares) for one in seen] for path, shares in both])
         density = density.reshape(len(paths), len(seen), num_offsets)
         if exact:
             total = np.zeros(num_offsets)
@@ -135,11 +152,11 @@ class Model(NamedTuple):
         """What the estimator reports of a candidate's paths."""
         n, found = self.radio.num_subcarriers, []
         offset = rng.uniform(0, n)
-        for angle, delay, energy in paths:
-            kind = self.kinds()[int(rng.random() < self.constants.tail_share)]
+        for (angle, delay, energy), (merged, disturbed) in zip(paths, self.together(paths), strict=True):
+            kind = self.kinds()[int(rng.random() < disturbed)]
             scale, law = self.strength(energy, kind[3])
             x = float(law.rvs(random_state=rng)) * scale / 2
-            if x > self.threshold and rng.random() > self.constants.miss:
+            if x > self.threshold and rng.random() > self.constants.miss + (1 - self.constants.miss) * merged:
                 widths = self.deviations(x, energy, kind[1], kind[2])
                 sine, late = rng.normal([math.sin(angle), delay - offset], widths)
                 found.append((math.asin((sine + 1) % 2 - 1), late % n, x))

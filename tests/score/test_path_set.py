@@ -21,7 +21,7 @@ from locus.settings.config import EstimatorOptions, Radio
 EXACT = locus.Tolerance(0, 0, 0, 0)
 SMALL = Radio(num_subcarriers=16, num_antennas=4, sync_window=1.0)
 LOW = EstimatorOptions(false_alarm=0.999)
-PLAIN = dataclasses.replace(Constants(), floor=0.0)
+PLAIN = dataclasses.replace(Constants(), floor=0.0, changed=0.0, doubt=0.0)
 
 
 def scorer(model: Model) -> PathSet:
@@ -89,10 +89,10 @@ def test_it_is_close_to_brute_force(seed: int) -> None:
 
     Integration over the sync offset errs by less than 0.1 nats, 0.02 on average (four nodes per peak). Letting a
     traced path explain several observed ones, where the exact sum over assignments lets it explain one, adds less than
-    0.05 nats on average.
+    0.05 nats on average. Paths merge up to 1.5 cells apart, so that some of these few do.
     """
     rng = np.random.default_rng(seed)
-    model = Model(SMALL, EstimatorOptions(num_paths=3), PLAIN)
+    model = Model(SMALL, EstimatorOptions(num_paths=3), dataclasses.replace(PLAIN, merge_cells=1.5))
     sets = [draw_paths(rng, n, SMALL) for n in (1, 2, 3)]
     seen = [model.draw(sets[n % 3], rng) for n in range(9)]
     found = likelihood(scorer(model), sets, seen)
@@ -186,7 +186,7 @@ def test_a_single_snapshot_and_a_prior() -> None:
     sets = [draw_paths(rng, 3, model.radio) for _ in range(5)]
     paths, observed = dataset(sets, "candidate", model.radio), dataset([model.draw(sets[0], rng)], "snapshot", Radio())
     paths = paths.assign_coords(x=("candidate", np.arange(5.0)), y=("candidate", np.zeros(5)))
-    one = locus.PathSet()
+    one = PathSet(constants=dataclasses.replace(Constants(), doubt=0.0))
     both, single = (one.posterior(paths, seen) for seen in (observed, observed.isel(snapshot=0)))
     assert both.dims == ("snapshot", "candidate")
     assert single.dims == ("candidate",)
@@ -201,6 +201,47 @@ def test_a_single_snapshot_and_a_prior() -> None:
     np.testing.assert_allclose(weighted, (1 - share) * raw / raw.sum() + share * weights / 10, rtol=1e-9)
     with pytest.raises(ValueError, match="Expected 'prior'"):
         one.posterior(paths, observed, weights[:3])
+
+
+def test_a_wrong_twin_is_doubted() -> None:
+    """The log likelihood is divided by 1 + doubt times the mean level, which :meth:`locus.PathSet.levels` gives."""
+    rng = np.random.default_rng(5)
+    model = Model(estimator=LOW)
+    sets = [draw_paths(rng, 5, model.radio) for _ in range(8)]
+    shifted = [(a + 0.05, d + 0.4 * n, e) for n, (a, d, e) in enumerate(sets[0])]
+    paths, observed = dataset(sets, "candidate", model.radio), dataset([sets[0], shifted], "snapshot", model.radio)
+    one = PathSet(estimator=LOW, constants=dataclasses.replace(Constants(), floor=0.0))
+    levels = one.levels(paths, observed)
+    mean = (levels * levels.level).sum("level")
+    assert mean[0] < 0.1 < 0.25 < mean[1]
+    logs = one.log_likelihood(paths, observed) / (1 + Constants().doubt * mean)
+    expected = np.exp(logs - np.logaddexp.reduce(logs.values, axis=1)[:, np.newaxis])
+    np.testing.assert_allclose(one.posterior(paths, observed), expected.transpose("snapshot", "candidate"), atol=1e-3)
+
+
+@pytest.mark.parametrize("apart", [0.25, 0.5, 1.0, 2.0])
+def test_paths_that_the_real_estimator_reports_as_one_are_expected_to_merge(apart: float) -> None:
+    """Two paths 23 dB above the noise, side by side in angle, in 200 snapshots with random phases.
+
+    Whether they merge depends on their phases, which the model averages over, and on their strength, which it leaves
+    out: within 0.35 of the modelled probability.
+    """
+    radio, model = Radio(), Model()
+    amplitude = math.sqrt(200 / model.size * radio.noise_power / radio.tx_power)
+    rng = np.random.default_rng(0)
+    gain = amplitude * np.exp(2j * np.pi * rng.random((200, 2)))
+    angles = np.arcsin([0.1, 0.1 + apart * 2 / radio.num_antennas])
+    values = {
+        "aoa": np.broadcast_to(angles, gain.shape),
+        "delay": np.full(gain.shape, 1e-7),
+        "gain": gain,
+        "valid": np.ones(gain.shape, dtype=bool),
+    }
+    paths = xr.Dataset({name: (("snapshot", "path"), value) for name, value in values.items()})
+    found = locus.estimate(locus.observe(paths, rng.spawn(200), radio), EstimatorOptions(false_alarm=0.01))
+    single = float((found.valid.sum("path") < 2).mean())
+    (_, _), (merged, _) = model.together([(angles[0], 20.0, 200.0), (angles[1], 20.0, 199.0)])
+    assert single == pytest.approx(merged, abs=0.35)
 
 
 def test_a_pair_that_fits_worse_is_less_likely() -> None:

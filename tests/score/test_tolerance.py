@@ -42,7 +42,18 @@ def test_the_compass_may_be_wrong_alone() -> None:
     found = components(locus.Tolerance(), Constants())
     turned = (found.level == 0) & (found.heading != 0)
     assert turned.sum() == 2
-    assert found.weight[turned].sum() == pytest.approx(Constants().weights[1] * 2 / 3)
+    assert found.weight[turned].sum() == pytest.approx((1 - Constants().changed) * Constants().weights[1] * 2 / 3)
+
+
+def test_obstacles_may_have_changed_unless_the_plan_is_exact() -> None:
+    """Walls are where the plan has them, but paths are blocked; the level is that of a twin at the full tolerance."""
+    one = Constants()
+    found = components(locus.Tolerance(), one)
+    (index,) = np.flatnonzero(found.miss == one.changed_miss)
+    assert found.weight[index] == pytest.approx(one.changed)
+    assert found.unknown[index] == one.changed_unknown
+    assert (found.variance[index], found.reflection_variance[index], found.level[index]) == (0, 0, 1)
+    assert one.changed_miss not in components(locus.Tolerance(plan=0.0), one).miss
 
 
 def test_the_mixture_reaches_from_exact_to_the_tolerance() -> None:

@@ -28,7 +28,7 @@ CANDIDATES = np.array([[10.0, 7.0], [10.5, 6.6], [9.3, 7.2], [10.2, 7.9], [9.9, 
 ONE_LEVEL = dataclasses.replace(
     Constants(), levels=(1.0,), compass=(1.0,), weights=(1.0,), num_headings=(1,), floor=0.0,
     sine_excess=0.2, delay_excess=0.2, strength_excess_db=2.0, tail_share=1e-9,
-    unknown=1e-6, miss_per_metre=0.0, unknown_per_metre=0.0,
+    unknown=1e-6, miss_per_metre=0.0, unknown_per_metre=0.0, merge_cells=1e-3, changed=0.0, doubt=0.0,
 )  # fmt: skip
 WRONG = locus.Tolerance(plan=0.2, position=0.2, heading=math.radians(2), material_db=0.0)
 SCORER = PathSet(RADIO, EstimatorOptions(), WRONG, ONE_LEVEL)
