@@ -16,6 +16,7 @@ from locus.score import (
     path_arrays,
     path_offsets,
     path_set_cpu,
+    soft_detection,
     strength,
     sync_offset,
     walk,
@@ -76,6 +77,7 @@ CONSTANTS: dict[str, Any] = {
     "path_set": {
         "weakest": path_arrays.WEAKEST,
         "strongest": path_arrays.STRONGEST,
+        "most_merged": path_arrays.MOST_MERGED,
         "lowest_level": path_arrays.LOWEST_LEVEL,
         "most_seen": path_set_cpu.MOST_SEEN,
         "least_height": path_set_cpu.LEAST_HEIGHT,
@@ -91,6 +93,11 @@ CONSTANTS: dict[str, Any] = {
         "most_sine": path_set_cpu.MOST_SINE,
         "no_angle": path_set_cpu.NO_ANGLE,
         "overlap": path_offsets.OVERLAP,
+        "soft": {
+            "padding": soft_detection.PADDING,
+            "near": soft_detection.NEAR,
+            "sharpest": soft_detection.SHARPEST,
+        },
         "table": {
             "bend": strength.BEND,
             "rows": strength.ROWS,

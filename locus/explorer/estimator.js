@@ -37,16 +37,20 @@ import { refine } from "./refine.js";
  * @param {EstimatorOptions} options
  * @param {import("./radio.js").Radio} radio
  * @param {FitConstants} constants
- * @returns {import("./paths.js").Paths} one row; angles in [-pi/2, pi/2], delays in [0, period)
+ * @returns {import("./paths.js").Paths} one row with what it leaves; angles in [-pi/2, pi/2], delays in [0, period)
  */
 export function estimate(iq, options, radio, constants) {
   const { numSubcarriers: n, numAntennas: m } = radio;
   const level = options.threshold * n * m;
-  const { delay, angle, gainRe, gainIm } = fit(despread(iq, radio), options, level, n, m, constants);
+  const channel = despread(iq, radio);
+  const { delay, angle, gainRe, gainIm } = fit(channel, options, level, n, m, constants);
   const scale = Math.sqrt(radio.noisePower / radio.txPower);
   const paths = makePaths(1, options.num_paths);
+  const valid = (/** @type {unknown} */ _, /** @type {number} */ i) => gainRe[i] ** 2 + gainIm[i] ** 2 >= level / (n * m);
+  const [delays, angles, real, imaginary] = [delay, angle, gainRe, gainIm].map((column) => column.filter(valid));
+  paths.residual = residual(channel, { delay: delays, angle: angles, gainRe: real, gainIm: imaginary }, n, m);
   for (let i = 0; i < delay.length; i++) {
-    if (gainRe[i] ** 2 + gainIm[i] ** 2 < level / (n * m)) continue;
+    if (!valid(null, i)) continue;
     const corner = (delay[i] * (n - 1) + angle[i] * (m - 1)) / 2; // from the middle to the first elements
     const [c, s] = [scale * Math.cos(corner), scale * Math.sin(corner)];
     const turn = modulo(angle[i] + Math.PI, 2 * Math.PI) - Math.PI;

@@ -5,6 +5,7 @@
  */
 
 import { modulo } from "./radio.js";
+import { leftOver } from "./soft_detection.js";
 
 /** Relative change of an amplitude per decibel, for small changes. */
 export const DECIBEL = Math.LN10 / 20;
@@ -22,7 +23,9 @@ export const DECIBEL = Math.LN10 / 20;
  * @property {number} tail_share share of detected paths whose estimate is disturbed by another path
  * @property {number} tail_cells error of a disturbed sine or delay [cells]
  * @property {number} tail_db error of a disturbed strength [dB]
+ * @property {number} merge_cells distance at which two paths are reported as one in exp(-1) of all cases [cells]
  * @property {number} miss probability that a path above the threshold is not reported
+ * @property {number} doubt temperature that a twin at the full tolerance adds to 1
  * @property {number} floor share of the prior in every posterior
  */
 
@@ -36,13 +39,14 @@ export const DECIBEL = Math.LN10 / 20;
  * @property {number[]} gain_variance variance that each reflection adds to the relative error of the amplitude
  * @property {number[]} miss probability that a path above the threshold is not reported
  * @property {number[]} unknown expected number of observed paths that the twin does not trace
- * @property {number[]} level errors of plan and position, relative to the tolerance
+ * @property {number[]} level errors of plan and position, relative to the tolerance; 1 if obstacles have changed
  */
 
 /**
  * @typedef {object} PathSetConstants
  * @property {number} weakest energy below which a traced path is ignored
  * @property {number} strongest largest energy
+ * @property {number} most_merged largest probability that a path is absorbed or disturbed
  * @property {number} lowest_level energy below which the density of false paths stays constant
  * @property {number} most_seen largest number of observed paths
  * @property {number} least_height height below which a term is dropped
@@ -59,6 +63,7 @@ export const DECIBEL = Math.LN10 / 20;
  * @property {number[]} nodes Gauss-Hermite nodes
  * @property {number[]} node_weights their weights
  * @property {import("./strength.js").TableConstants} table
+ * @property {import("./soft_detection.js").SoftConstants} soft
  */
 
 /** @typedef {ReturnType<typeof findWidths>} Widths */
@@ -109,8 +114,9 @@ export function findWidths(radio, fitted, spacing) {
  * @param {Paths} paths
  * @param {Radio} radio
  * @param {PathSetConstants} constants
+ * @param {number} mergeCells distance at which two paths are reported as one in exp(-1) of all cases [cells]
  */
-export function arrangeTraced(paths, radio, constants) {
+export function arrangeTraced(paths, radio, constants, mergeCells) {
   const { rows, width } = paths;
   const [azimuth, root, delay, length] = Array.from({ length: 4 }, () => new Float64Array(rows * width));
   const numPaths = new Int32Array(rows);
@@ -125,7 +131,39 @@ export function arrangeTraced(paths, radio, constants) {
       numPaths[row]++;
     }
   }
-  return { width, numPaths, azimuth, root, delay, length, order: paths.order };
+  const { merged, disturbed } = merge(width, numPaths, azimuth, delay, root, radio, mergeCells, constants.most_merged);
+  return { width, numPaths, azimuth, root, delay, length, order: paths.order, merged, disturbed };
+}
+
+/**
+ * Probabilities (candidate, path) that a path is absorbed by a stronger one, and that it absorbs a weaker one and errs by it.
+ * @param {number} width
+ * @param {Int32Array} numPaths
+ * @param {Float64Array} azimuth
+ * @param {Float64Array} delay [samples]
+ * @param {Float64Array} root
+ * @param {Radio} radio
+ * @param {number} cells
+ * @param {number} most
+ */
+function merge(width, numPaths, azimuth, delay, root, { numSubcarriers: n, numAntennas: m }, cells, most) {
+  const [alone, clean] = [new Float64Array(root.length).fill(1), new Float64Array(root.length).fill(1)];
+  const sine = azimuth.map(Math.sin);
+  for (let c = 0; c < numPaths.length; c++) {
+    for (let j = c * width + 1; j < c * width + numPaths[c]; j++) {
+      for (let i = c * width; i < j; i++) {
+        const late = modulo(delay[i] - delay[j] + n / 2, n) - n / 2;
+        if (Math.abs(late) > 6 * cells) continue; // the probability would be below 1e-15
+        const apart = Math.abs(sine[i] - sine[j]);
+        const beside = m > 1 ? (Math.min(apart, 2 - apart) * m) / 2 : 0;
+        const both = Math.exp(-(beside * beside + late * late) / (cells * cells));
+        alone[j] *= 1 - both;
+        clean[i] *= 1 - (both * root[j]) / root[i];
+      }
+    }
+  }
+  const complement = (/** @type {number} */ value) => Math.min(1 - value, most);
+  return { merged: alone.map(complement), disturbed: clean.map(complement) };
 }
 
 /**
@@ -156,13 +194,13 @@ export function arrangeObserved(observed, radio, estimator, components, widths, 
   const numComponents = components.weight.length;
   const [clutter, limit, tailLimit] = Array.from({ length: 3 }, () => new Float64Array(numComponents * most));
   const logs = new Float64Array(numComponents); // of the density of the observed paths, if all are clutter
-  const { sineExcess, sineTail, delayExcess, delayTail, samplesPerMetre, tailShare } = widths;
+  const { sineExcess, sineTail, delayExcess, delayTail, samplesPerMetre } = widths;
   for (let k = 0; k < numComponents; k++) {
     const moved = components.variance[k] * samplesPerMetre ** 2;
     // A path of any length and order has at least these variances, and its strength a density below 1
     const least = 2 * Math.PI * constants.least_height * Math.sqrt(sineExcess * (delayExcess + moved));
     const tail = (sineExcess + sineTail) * (delayExcess + delayTail + moved);
-    const tailLeast = (2 * Math.PI * constants.least_height * Math.sqrt(tail)) / tailShare;
+    const tailLeast = 2 * Math.PI * constants.least_height * Math.sqrt(tail);
     logs[k] = -components.unknown[k] * Math.sqrt(usual / level);
     for (let q = 0; q < count; q++) {
       const energy = root[q] * root[q];
@@ -190,6 +228,8 @@ export function arrangeObserved(observed, radio, estimator, components, widths, 
     /** (component, path): exponents from which on a term is too low, whatever the traced path. */
     limit,
     tailLimit,
+    /** What the observed paths leave; null if unknown. */
+    leftOver: leftOver(observed.residual, radio, constants.soft),
     /** Logarithm of the factor left out of `weight`. */
     logFactor: logs[0] - numFalsePaths(level, radio, constants),
   };

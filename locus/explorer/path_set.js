@@ -8,7 +8,9 @@ import { agreement, makeRows, setDelay, setSine } from "./common_errors.js";
 import { arrangeObserved, arrangeTraced, findWidths } from "./path_arrays.js";
 import { integrate, synchronise } from "./path_offsets.js";
 import { between, expect, fillTerms, makeExpected, makeTerms, silence } from "./path_terms.js";
+import { modulo } from "./radio.js";
 import { addLogs, normalise } from "./score.js";
+import { unreported } from "./soft_detection.js";
 import { makeTable } from "./strength.js";
 
 /**
@@ -37,6 +39,8 @@ export class PathSet {
   #constants;
   /** @type {import("./strength.js").Table | null} */
   #table = null;
+  /** Mean level (candidate) of the components at the last call, weighted by their likelihoods. */
+  #level = new Float64Array(0);
 
   /**
    * @param {Description} description
@@ -65,16 +69,17 @@ export class PathSet {
     const widths = findWidths(radio, fitted, spacing);
     const options = { ...estimator, num_paths: numPaths };
     const seen = arrangeObserved(observed, radio, options, components, widths, constants);
-    const traced = arrangeTraced(paths, radio, constants);
+    const traced = arrangeTraced(paths, radio, constants, fitted.merge_cells);
     const expected = makeExpected(traced.width);
     const terms = makeTerms(2 * traced.width * seen.width);
     const rows = makeRows(seen.width);
     const result = new Float64Array(paths.rows);
+    this.#level = new Float64Array(paths.rows);
     for (let c = 0; c < paths.rows; c++) {
-      let total = 0;
+      let total = 0, levels = 0;
       for (let k = 0; k < components.weight.length; k++) {
         expect(expected, traced, c, components, k, widths, this.#constants);
-        const missed = silence(expected, traced.numPaths[c], seen.rootThreshold, widths.tailShare, table);
+        const missed = silence(expected, traced.numPaths[c], seen.rootThreshold, table);
         const weight = missed * seen.weight[k];
         fillTerms(terms, expected, traced.numPaths[c], seen, k, widths, constants);
         let ratio = 0, products = 0; // to that of clutter, scaled
@@ -87,13 +92,21 @@ export class PathSet {
           const matters = most > constants.least_share * ratio && weight * most > constants.negligible * total;
           if (matters) products = integrate(terms, widths, constants);
         }
+        if (seen.leftOver && isExact(components, k)) {
+          const at = (/** @type {number} */ offset) =>
+            unreported(expected, traced.numPaths[c], seen, /** @type {NonNullable<typeof seen.leftOver>} */ (seen.leftOver), offset, widths.period, constants.soft);
+          if (products > constants.least_share * ratio) products *= at(terms.best);
+          ratio = weighSingles(terms, ratio, widths, constants, at);
+        }
         if (products > constants.least_share * ratio) {
           const pairs = assign(rows, terms, expected, traced, c, seen, components, k, widths, constants);
           if (pairs > 1) products *= agreement(rows, pairs, widths.sine > 0 ? 2 : 1, widths.window === 0);
         }
         total += weight * (ratio + products);
+        levels += components.level[k] * weight * (ratio + products);
       }
       result[c] = Math.log(total) - Math.log(constants.scale) + seen.logFactor;
+      this.#level[c] = levels / total;
     }
     return result;
   }
@@ -104,10 +117,43 @@ export class PathSet {
    * @returns {Float64Array} (candidate)
    */
   logPosterior(...given) {
-    const { floor } = this.#description.fitted;
+    const { floor, doubt } = this.#description.fitted;
     const uniform = Math.log(floor / given[0].rows);
-    return normalise(this.logLikelihoods(...given)).map((log) => addLogs(Math.log1p(-floor) + log, uniform));
+    const logs = this.logLikelihoods(...given);
+    const level = normalise(logs).reduce((mean, log, c) => mean + Math.exp(log) * this.#level[c], 0);
+    return normalise(logs.map((log) => log / (1 + doubt * level))).map((log) => addLogs(Math.log1p(-floor) + log, uniform));
   }
+}
+
+/**
+ * Whether a component knows where every path would be.
+ * @param {Components} components
+ * @param {number} k
+ */
+function isExact({ heading, turn_variance: turn, variance, reflection_variance: reflection }, k) {
+  return Math.abs(heading[k]) + turn[k] + variance[k] + reflection[k] === 0;
+}
+
+/**
+ * Likelihood of one reported path that is traced, or none, with what is left over where the others should be.
+ * @param {Terms} terms
+ * @param {number} ratio without it
+ * @param {Widths} widths
+ * @param {import("./path_arrays.js").PathSetConstants} constants
+ * @param {(offset: number) => number} factor at a sync offset
+ */
+function weighSingles(terms, ratio, { window, period }, { scale, least_share: leastShare }, factor) {
+  let changed = ratio;
+  for (let i = 0; i < terms.count; i++) {
+    const offset = terms.offset[i];
+    let share = scale * terms.height[i];
+    if (window > 0) {
+      if (window < period && modulo(offset, period) > window) continue;
+      share *= Math.sqrt(Math.PI / terms.sharpness[i]) / window;
+    } else share *= Math.exp(-terms.sharpness[i] * offset * offset);
+    if (share > leastShare * ratio) changed += share * (factor(window > 0 ? offset : 0) - 1);
+  }
+  return Math.max(changed, scale);
 }
 
 /**

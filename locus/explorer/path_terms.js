@@ -33,6 +33,8 @@ export function makeExpected(numPaths) {
     delay: column(),
     /** Probability of not being reported although above the threshold. */
     miss: column(),
+    /** Probability that its estimate is disturbed. */
+    share: column(),
     /** One over the root of the energy. */
     weakness: column(),
     /** Variances without noise. */
@@ -112,12 +114,27 @@ export function expect(expected, traced, c, components, k, widths, constants) {
     expected.azimuth[j] = azimuth;
     expected.sine[j] = sine;
     expected.delay[j] = traced.delay[i];
-    expected.miss[j] = components.miss[k];
+    expectCompany(expected, j, traced, i, components.miss[k], components.level[k] === 0, widths.tailShare);
     expected.weakness[j] = 1 / Math.max(root, constants.path_set.least_root);
     expected.sineVariance[j] = widths.sineExcess + (1 - sine * sine) * angle;
     expected.delayVariance[j] = widths.delayExcess + moved * widths.samplesPerMetre * widths.samplesPerMetre;
     expectStrength(expected, j, root * root, gain, widths.gainTail);
   }
+}
+
+/**
+ * Fill in how probably path `j` is missed and disturbed.
+ * @param {Expected} expected
+ * @param {number} j
+ * @param {Traced} traced
+ * @param {number} i its index there
+ * @param {number} miss probability of not being reported by itself
+ * @param {boolean} merges whether the twin says which paths are side by side
+ * @param {number} tailShare
+ */
+export function expectCompany(expected, j, traced, i, miss, merges, tailShare) {
+  expected.miss[j] = merges ? miss + (1 - miss) * traced.merged[i] : miss;
+  expected.share[j] = merges ? tailShare + (1 - tailShare) * traced.disturbed[i] : tailShare;
 }
 
 /**
@@ -142,16 +159,15 @@ export function expectStrength(expected, j, energy, gain, gainTail) {
  * @param {Expected} expected
  * @param {number} count
  * @param {number} rootThreshold
- * @param {number} tailShare
  * @param {import("./strength.js").Table} table
  */
-export function silence(expected, count, rootThreshold, tailShare, table) {
-  const { centre, inverse, tailCentre, tailInverse, miss, odds, logOdds } = expected;
+export function silence(expected, count, rootThreshold, table) {
+  const { centre, inverse, tailCentre, tailInverse, miss, share, odds, logOdds } = expected;
   let total = 1;
   for (let j = 0; j < count; j++) {
     const clean = detection(table, rootThreshold, centre[j], inverse[j]);
     const tail = detection(table, rootThreshold, tailCentre[j], tailInverse[j]);
-    const missed = 1 - (1 - miss[j]) * (clean + tailShare * (tail - clean));
+    const missed = 1 - (1 - miss[j]) * (clean + share[j] * (tail - clean));
     total *= missed;
     odds[j] = (1 - miss[j]) / missed;
     logOdds[j] = Math.log(odds[j]);
@@ -171,7 +187,7 @@ export function silence(expected, count, rootThreshold, tailShare, table) {
  */
 export function fillTerms(terms, expected, numTraced, seen, k, widths, constants) {
   const { offset, height, sharpness } = terms;
-  const { sine: sineNoise, delay: delayNoise, period, window, tailShare, mostDelay } = widths;
+  const { sine: sineNoise, delay: delayNoise, period, window, mostDelay } = widths;
   const { least_height: leastHeight, most_sine: mostSine, far, scale, no_angle: noAngle } = constants;
   const angles = sineNoise > 0;
   let count = 0, linear = 0, most = scale, heights = 0, widest = 0;
@@ -193,14 +209,16 @@ export function fillTerms(terms, expected, numTraced, seen, k, widths, constants
         const inverse = tail ? expected.tailInverse[j] : expected.inverse[j];
         const extra = tail ? widths.sineTail : 0;
         const y = root * inverse;
-        const left = (tail ? tailLimit : limit) + expected.logOdds[j] - (y - centre) * (y - centre);
+        const share = tail ? expected.share[j] : 1 - expected.share[j];
+        const bound = tail ? tailLimit + Math.log(share) : limit;
+        const left = bound + expected.logOdds[j] - (y - centre) * (y - centre);
         const variance = Math.min(sineNoise * noise + expected.sineVariance[j] + extra, mostSine);
         if (0.5 * apart * apart > left * variance) continue;
         const half = angles ? 0.5 / variance : noAngle;
         const spread = delayNoise * noise + expected.delayVariance[j] + (tail ? widths.delayTail : 0);
         const sharp = 0.5 / Math.min(spread, mostDelay);
         const width = Math.sqrt(Math.PI / sharp);
-        let high = (tail ? tailShare : 1 - tailShare) * expected.odds[j] * rarity * Math.sqrt(half / Math.PI) / width;
+        let high = share * expected.odds[j] * rarity * Math.sqrt(half / Math.PI) / width;
         high *= density(y, centre, inverse) * Math.exp(-(y - centre) * (y - centre) - half * apart * apart);
         const around = 4 * half * (1 - apart); // by how much the exponent is larger the other way round
         if (angles && around < far) high *= 1 + Math.exp(-around);

@@ -11,6 +11,7 @@ import { snrDb } from "./radio.js";
  * @property {Float64Array} gainRe
  * @property {Float64Array} gainIm
  * @property {Int32Array} order number of reflections; 0 for estimated paths, -1 for padding
+ * @property {import("./observation.js").Complex} [residual] of estimated paths: channel without them, relative to the noise
  */
 
 /**

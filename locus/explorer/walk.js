@@ -93,7 +93,7 @@ export class Walk {
     // Weights are carried along here, and what is known of the position shrinks
     const fresh = { ...components, weight: components.weight.map(() => 1), variance: components.variance.map(() => 0) };
     const seen = arrangeObserved(observed, this.#radio, { ...estimator, num_paths: numPaths }, fresh, widths, common);
-    const traced = arrangeTraced(paths, this.#radio, common);
+    const traced = arrangeTraced(paths, this.#radio, common, fitted.merge_cells);
     const images = findImages(this.#plan, this.#bodies, traced, pose, this.#candidates, walk.mismatch);
     const state = (this.#state ??= this.#start());
     this.#drift(state, pose);
@@ -160,7 +160,7 @@ export class Walk {
     return headingPosterior(this.#joint(), gaussian, this.#constants.walk);
   }
 
-  /** Number of snapshots over the number of independent ones that they count as. */
+  /** By how much snapshots with errors that the filter does not model count less than independent ones. */
   #temperature() {
     const { level } = this.#description.components;
     let sum = 0, total = 0;
@@ -168,7 +168,7 @@ export class Walk {
       sum += weight * level[i % level.length];
       total += weight;
     });
-    return 1 + this.#correlation * Math.min(sum / total, 1) * (this.numSteps - 1);
+    return 1 + Math.min(sum / total, 1) * (this.#description.fitted.doubt + this.#correlation * (this.numSteps - 1));
   }
 
   /** Weights (candidate, component) with the prior of the candidates; the largest is 1. */

@@ -7,7 +7,7 @@
  */
 
 import { integrate, synchronise } from "./path_offsets.js";
-import { between, fillTerms, makeExpected, makeTerms, silence } from "./path_terms.js";
+import { between, expectCompany, fillTerms, makeExpected, makeTerms, silence } from "./path_terms.js";
 import { agreement, correct, makeResiduals } from "./walk_gauss.js";
 import { AT_HEADING } from "./walk_images.js";
 import { assign, dropDoubles, makePairs } from "./walk_pairs.js";
@@ -81,9 +81,10 @@ export function advance(state, traced, images, slots, seen, widths, components, 
     const uncertain = foresee(expected, geometry, traced, images, c, components, k, widths, mean, spread, constants);
     for (let j = 0; j < count; j++) {
       const blocked = place[j] >= 0 ? hidden[place[j]] : hiding[k];
-      expected.miss[j] = Math.min(components.miss[k] - hiding[k] + blocked, own.most_missed);
+      const miss = Math.min(components.miss[k] - hiding[k] + blocked, own.most_missed);
+      expectCompany(expected, j, traced, c * traced.width + j, miss, components.level[k] === 0, widths.tailShare);
     }
-    const quiet = silence(expected, count, seen.rootThreshold, widths.tailShare, table);
+    const quiet = silence(expected, count, seen.rootThreshold, table);
     fillTerms(terms, expected, count, seen, k, widths, common);
     let ratio = 0, products = 0; // to that of clutter, scaled
     terms.best = 0;

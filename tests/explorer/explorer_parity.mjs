@@ -50,6 +50,7 @@ import { World } from "../../locus/explorer/world.js";
  * @property {number} spacing
  * @property {Columns} paths
  * @property {Columns} observed
+ * @property {{re: number[], im: number[]}[]} residuals of the snapshots, or none
  */
 
 /**
@@ -164,14 +165,17 @@ function toPaths({ width, aoa, delay, gain, order }) {
   };
 }
 
+/** @param {{re: number[], im: number[]} | undefined} values */
+const toComplex = (values) => values && { re: Float64Array.from(values.re), im: Float64Array.from(values.im) };
+
 /** @param {PathSetCase} one */
-function compareSets({ radio: settings, path_set: description, spacing, paths, observed }) {
+function compareSets({ radio: settings, path_set: description, spacing, paths, observed, residuals }) {
   const radio = makeRadio(settings, constants);
   const [traced, seen] = [paths, observed].map(toPaths);
   const scorer = new PathSet(description, constants);
   return Array.from({ length: seen.rows }, (_, row) => {
     /** @type {Parameters<PathSet["logLikelihoods"]>} */
-    const given = [traced, takeRow(seen, row), radio, { spacing }];
+    const given = [traced, { ...takeRow(seen, row), residual: toComplex(residuals[row]) }, radio, { spacing }];
     return { likelihood: [...scorer.logLikelihoods(...given)], posterior: [...scorer.logPosterior(...given)] };
   });
 }

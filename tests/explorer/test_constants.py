@@ -11,8 +11,15 @@ import pytest
 from locus import explorer
 
 MODULES = [path for path in explorer.assets() if path.suffix == ".js"]
-TAKEN = {("pointer.js", 0.01), ("pointer.js", 0.2), ("describe.js", 0.05), ("world.js", 0.1)}
-"""Steps of a key press, the largest error of a hit and an arrow's length: equal to shared numbers by coincidence."""
+TAKEN = {
+    ("pointer.js", 0.01),
+    ("pointer.js", 0.2),
+    ("describe.js", 0.05),
+    ("world.js", 0.1),
+    ("marks.js", 0.6),
+    ("side_by_side.js", 0.6),
+}
+"""Steps of a key press, the largest error of a hit, lengths and an opacity: equal to shared numbers by coincidence."""
 
 
 def leaves(section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
