@@ -92,7 +92,7 @@ export class Walk {
     const widths = findWidths(this.#radio, fitted, this.#spacing);
     // Weights are carried along here, and what is known of the position shrinks
     const fresh = { ...components, weight: components.weight.map(() => 1), variance: components.variance.map(() => 0) };
-    const seen = arrangeObserved(observed, this.#radio, { ...estimator, num_paths: numPaths }, fresh, widths, common);
+    const seen = arrangeObserved({ ...observed, residual: undefined }, this.#radio, { ...estimator, num_paths: numPaths }, fresh, widths, common);
     const traced = arrangeTraced(paths, this.#radio, common, fitted.merge_cells);
     const images = findImages(this.#plan, this.#bodies, traced, pose, this.#candidates, walk.mismatch);
     const state = (this.#state ??= this.#start());

@@ -61,7 +61,7 @@ def draw_scene(index: int) -> Scene:
     )
     truth = int(rng.choice(np.flatnonzero(paths.valid.any("path"))))
     snapshot = locus.observe(paths.isel(candidate=truth), rng)
-    observed, weak = (locus.estimate(snapshot, options) for options in (None, PATH_SET.estimator))
+    observed, weak = locus.estimate(snapshot), locus.estimate(snapshot, PATH_SET.estimator, residual=True)
     return Scene(layout, pose, depth, truth, paths, wide, snapshot, observed, weak)
 
 
