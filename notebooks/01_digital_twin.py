@@ -45,6 +45,7 @@ from locus.book import words
 from locus.book.figures import stage_figures, style
 from locus.experiment.case import Case
 from locus.experiment.twin_agreement import compare_on_random_rooms, time_group
+from locus.receiver.estimator import threshold
 
 config = locus.open_run(run).config
 style.use()
@@ -117,6 +118,13 @@ count = grid.valid.sum("path").assign_attrs(units="1", long_name="number of path
 figure = stage_figures.map_figure(layout, pose, [strongest, count], ["viridis", "cividis"])
 # %% tags=["remove-cell"]
 glue("noise_dbm", config.radio.noise_power_dbm, display=False)
+size = config.radio.num_subcarriers * config.radio.num_antennas
+least = threshold(config.estimator, config.radio)
+glue("samples", config.radio.num_subcarriers, display=False)
+glue("antennas", config.radio.num_antennas, display=False)
+glue("combined_db", 10 * np.log10(size), display=False)
+glue("needed_db", 10 * np.log10(least * size), display=False)
+glue("least_db", 10 * np.log10(least), display=False)
 glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 
@@ -126,7 +134,7 @@ glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 #
 # The transmitter sends 0 dBm at 12 GHz; the noise in 200 MHz, at a noise figure of 7 dB, is {glue:text}`noise_dbm:.1f` dBm. In this room
 # {glue:text}`above_noise:.0f` % of the grid has a path above the noise of a single sample, and {glue:text}`silent:.1f` % has no path at all.
-# Combining 128 samples of 8 antennas gains 30 dB, of which about 10 dB are needed to tell a path from noise, so paths down to about -20 dB can be found ([chapter 2](02_estimator.ipynb)).
+# Combining {glue:text}`samples` samples of {glue:text}`antennas` antennas gains {glue:text}`combined_db:.0f` dB, of which {glue:text}`needed_db:.0f` dB are needed to tell a path from noise, so paths down to {glue:text}`least_db:.0f` dB can be found ([chapter 2](02_estimator.ipynb)).
 #
 # ## Is the twin complete?
 #

@@ -111,7 +111,7 @@ stage_figures.path_table(observed)
 # ## As good as it can be
 #
 # No unbiased estimator has a smaller error than the Cramér-Rao bound. We compare: first with a single path of varying strength, then with two paths of equal strength that the receiver can resolve, then with two that it
-# cannot. A *resolution cell* is 2 / 8 = {glue:text}`cell_sine` in the sine of the angle (two over the number of antennas) and {glue:text}`cell_delay:.0f` ns in delay (one over the bandwidth); paths closer than that merge in the matched filter.
+# cannot. A *resolution cell* is {glue:text}`cell_sine` in the sine of the angle (two over the number of antennas) and {glue:text}`cell_delay:.0f` ns in delay (one over the bandwidth); paths closer than that merge in the matched filter.
 
 # %% mystnb={"image": {"alt": "Errors of angle and delay against SNR with the Cramer-Rao bound, for one path, for two resolvable paths and for two unresolved paths; shading shows how often not all are found"}} tags=["hide-input"]
 cell = 2 / radio.num_antennas, 1 / radio.bandwidth

@@ -38,7 +38,7 @@ pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
 paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
 scorer = locus.PathSet()  # no weights, any radio
 iq = locus.observe(paths.isel(candidate=7), rng)
-posterior = scorer.posterior(paths, locus.estimate(iq, scorer.estimator))
+posterior = scorer.posterior(paths, locus.estimate(iq, scorer.estimator, residual=True))
 gain = float(posterior[7]) * posterior.size
 print(f"The truth is {gain:.1f} times as probable as under a uniform guess")
 
@@ -95,14 +95,14 @@ glue("rival_distance", float(distance), display=False)
 # differences are known. And the estimator reports a path only if noise alone would rarely look like it, so the information in weaker paths is lost.
 #
 # Below is one snapshot of Eval Random whose strongest path has {glue:text}`snr:.0f` dB per sample, as points in the plane of angle and delay. On the left are the paths that the twin traces for the true candidate, on the
-# right those of LOCUS-DT's favourite among the others, {glue:text}`rival_distance:.0f` m away. The unknown offset moves all circles up or down together; each panel uses the one that fits best.
+# right those of LOCUS-DT's favourite among the others, {glue:text}`rival_distance:.0f` m away. The unknown offset moves all crosses up or down together; each panel uses the one that fits best.
 
 # %% mystnb={"image": {"alt": "Traced and observed paths of one snapshot in the plane of angle and delay, for the true candidate and a wrong one"}} tags=["hide-input"]
 titles = {"true candidate": truth, "LOCUS-DT's favourite among the others": rival}
 figure = pairs_figure(case.paths, observed, titles, config.radio)
 
 # %% [markdown]
-# *Crosses: traced paths. Circles: observed paths, estimated with a low threshold, so that some are false. Larger is stronger.*
+# *Circles: traced paths. Crosses: observed paths, estimated with a low threshold, so that some are false. Larger is stronger.*
 #
 # LOCUS-DT makes the truth {glue:text}`odds_network:.2g` times as probable as the other candidate; the path set makes it {glue:text}`odds_ours:.2g` times as probable.
 #
@@ -115,8 +115,12 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 # - **Where.** The sine of its angle and its delay have the variances of the Cramér-Rao bound, plus what estimator and twin add, which is fitted. A share of the estimates is disturbed by other paths and has larger errors.
 # - **False paths** occur at the rate that the threshold implies, and paths unknown to the twin at a small rate of their own.
 # - **The offset** is integrated out, not guessed, and any path may be missed.
+# - **Merged paths.** Two paths that the twin puts side by side may be reported as one: at a distance of $d$ resolution cells with probability $\exp(-d^2 / c^2)$, with $c$ fitted.
+# - **Left over.** An unreported path below the threshold still leaves its energy. If the twin knows where to look, the matched filter's power $P$ there, with all reported paths subtracted, replaces "not reported": a path makes it
+#   $\mathrm{e}^{-E} I_0(2 \sqrt{E P})$ times as probable as noise alone (*soft detection*).
 # - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, plan and position off by up to a metre and the compass by up to five degrees. Errors of position and compass are common to all
-#   paths of a snapshot, through the exact derivatives of lengths and angles.
+#   paths of a snapshot, through the exact derivatives of lengths and angles. One component keeps all walls in place, but obstacles are gone or new: half of the paths may be missing.
+# - **Doubt.** Errors of walls that several paths share are taken to be independent. So where a snapshot suggests a wrong twin, the logarithm of the likelihood is divided by up to {glue:text}`most_doubt:.1f`.
 #
 # The module `locus.score.path_set` has the formulas. The likelihood multiplies, over the observed paths $q$, what clutter and all traced paths $j$ may contribute:
 #
@@ -138,7 +142,7 @@ pd.DataFrame(
         title: {
             name: ", ".join(f"{one:.3g}" for one in np.atleast_1d(value))
             for name, value in dataclasses.asdict(part).items()
-            if name not in ("plan_scale", "num_headings", "false_alarm", "floor")  # not fitted
+            if name not in path_set_fit.CHOSEN
         }
         for title, part in columns.items()
     }
@@ -155,11 +159,11 @@ for kind in ("exact", "wrong"):
     if chosen[kind] is not None:  # a small run has no rooms of one kind
         glue(f"fit_gain_{kind}", chosen[kind] - header["unfitted"][kind], display=False)
         glue(f"hard_cost_{kind}", usual[kind] - chosen[kind], display=False)
-    for short, where in (("all", "all"), ("alone", "exact component")):
-        soft = measured["soft_detection"][f"{kind}, {where}, 0.5"]
-        glue(f"soft_{kind}_{short}", f"{soft['gain']:+.2f} ± {soft['error']:.2f}", display=False)
     residual = measured["residual_network"]
     glue(f"residual_{kind}", residual[f"{kind}_after"] - residual[f"{kind}_before"], display=False)
+parts = measured["path_set_parts"]
+glue("part_rooms", parts["num_rooms"], display=False)
+glue("most_doubt", 1 + path_set.constants.doubt, display=False)
 glue("milliseconds", measured["path_set"]["milliseconds"]["path_set"]["alone"], display=False)
 glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["alone"], display=False)
 
@@ -168,10 +172,24 @@ glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["a
 # {glue:text}`fit_gain_wrong:+.3f` with wrong ones: the guesses were already good. The threshold matters more: the false-alarm rate of the other chapters, {glue:text}`usual_false_alarm:g` instead of
 # {glue:text}`false_alarm:g`, changes the loss by {glue:text}`hard_cost_exact:+.2f` and {glue:text}`hard_cost_wrong:+.2f`.
 #
-# Two extensions were tried. *Soft detection* looks at the residual energy where a candidate's missing paths should be. At half weight, for every error of the twin that the likelihood averages over, it changes the loss by {glue:text}`soft_exact_all` nats with
-# exact twins, but by {glue:text}`soft_wrong_all` with wrong ones, which look in the wrong places. If only the hypothesis of an exact twin uses it, it changes the loss by {glue:text}`soft_exact_alone` and {glue:text}`soft_wrong_alone`, so
-# there is something to gain; the path set of this book does without it. A *small network on top*, which corrects the score of each pair of paths, changes the loss by
-# {glue:text}`residual_exact:+.2f` and {glue:text}`residual_wrong:+.2f`, and was dropped.
+# A *small network on top*, which corrects the score of each pair of paths, changes the loss by {glue:text}`residual_exact:+.2f` and {glue:text}`residual_wrong:+.2f`, and was dropped. What was kept earns its place. Leaving out one part changes the loss by:
+
+# %% tags=["hide-input"]
+names = {"exact": "exact twins", "wrong": "wrong twins", "missing": "one obstacle missing"}
+pd.DataFrame(
+    {
+        f"{title}: {what}": {
+            name: f"{one['change']:+.3f} ± {one['error']:.3f}" if what == "loss" else f"{100 * one['covered']:.1f}"
+            for name, one in parts[kind].items()
+            if name != "nothing" or what != "loss"
+        }
+        for kind, title in names.items()
+        for what in ("loss", "in 90 % sets [%]")
+    }
+).fillna("")
+
+# %% [markdown]
+# *Change of the loss [nat] with its standard error, and share of truths in 90 % sets, on {glue:text}`part_rooms` validation rooms. Doubt and changed obstacles cost a little where the twin is exact; they are there so that sets stay honest where it is not.*
 #
 # A thousand candidates and one snapshot take {glue:text}`milliseconds:.0f` ms on one core; LOCUS-DT takes {glue:text}`milliseconds_network:.1f`.
 #
@@ -219,14 +237,17 @@ figure = nats_figure(steps)
 
 # %% tags=["remove-cell"]
 glue("nats_rooms", f"The first {len(np.unique(Nats(opened).open().group)):,}", display=False)
-for name in ("set", "delays", "soft", "ideal", "phase_blind"):
+for name in ("set", "delays", "soft", "left", "phase_blind"):
     glue(f"step_{name}", float(steps.step.sel({"method": name})), display=False)
+
+loss = steps.loss
+glue("gain_ideal", float(loss.sel({"method": "ideal"}) - loss.sel({"method": "soft"})), display=False)
 
 # %% [markdown]
 # *{glue:text}`nats_rooms` rooms of Eval Random, not all as in the table. Each row changes one thing: how paths are compared, or what the receiver knows. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots.*
 #
 # Comparing the same inputs as sets instead of lists changes the loss by {glue:text}`step_set:+.2f` nats, using delays by {glue:text}`step_delays:+.2f`, and lowering the threshold by
-# {glue:text}`step_soft:+.2f`. Perfect estimates would change it by {glue:text}`step_ideal:+.2f`.
+# {glue:text}`step_soft:+.2f`. Looking for unreported paths in what is left over changes it by {glue:text}`step_left:+.2f`, more than perfect estimates of the reported ones would ({glue:text}`gain_ideal:+.2f`).
 #
 # ### Calibration: is it honest?
 
@@ -274,7 +295,7 @@ glue("worst_rise", float(rising.difference.max()), display=False)
 # import locus
 #
 # scorer = locus.PathSet()  # for the radio that the paths were traced with
-# observed = locus.estimate(iq, scorer.estimator)
+# observed = locus.estimate(iq, scorer.estimator, residual=True)  # the paths, and what they leave
 # posterior = scorer.posterior(paths, observed)
 # ```
 #

@@ -41,7 +41,7 @@ iq = locus.observe(paths.isel(candidate=7), rng)
 turned = locus.Pose(pose.x, pose.y, pose.heading + np.radians(3))  # what a wrong compass says
 believed = locus.make_twin("image").trace(layout, turned, np.stack([paths.x, paths.y], axis=1))
 scorer = locus.PathSet(tolerance=locus.Tolerance(heading=np.radians(5)))
-posterior = scorer.posterior(believed, locus.estimate(iq, scorer.estimator))
+posterior = scorer.posterior(believed, locus.estimate(iq, scorer.estimator, residual=True))
 gain = float(posterior[7]) * posterior.size
 print(f"The truth is {gain:.1f} times as probable as under a uniform guess")
 

@@ -86,7 +86,7 @@ glue("map_first", 100 * float(np.exp(chosen[number])), display=False)
 # %% [markdown]
 # ## One walk
 #
-# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` %: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where the way is blocked (as here after the first snapshot), and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the way: the dashed walls are what it believes, and its
+# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` %: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where the way is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the way: the dashed walls are what it believes, and its
 # compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's posteriors are multiplied, with the temperature and the floor that suit walks best (see below); on the right are path sets whose errors are
 # shared by the whole walk.
 

@@ -57,7 +57,10 @@ _POSITIVE = (
     "unknown",
     "unknown_per_metre",
 )
-_SHARES = ("tail_share", "miss")  # at most 0.5; the floor is for errors that these rooms do not have
+_SHARES = ("tail_share", "miss")  # at most 0.5
+CHOSEN = ("plan_scale", "num_headings", "changed", "changed_miss", "changed_unknown", "doubt", "false_alarm", "floor")
+"""Constants that are not fitted: they are for errors that these rooms do not have, or were chosen on held-out ones."""
+
 _STEP = 0.05  # of the finite differences, in logarithms
 _RIDGE = 1e-2  # nats per squared logarithm: what the rooms do not tell stays where it is
 _NUM_ITERATIONS = 12

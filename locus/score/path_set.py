@@ -13,6 +13,10 @@ and x of a traced and an observed path (N M times the SNR, N subcarriers, M ante
 - False paths have the density C (x - 3/2) exp(-x) / (2 N), C = pi / 3 sqrt((N^2 - 1) (M^2 - 1)), in x, s and d: the
   derivative of the expected number of noise peaks, see :func:`locus.receiver.estimator.threshold`. Paths of the world
   that the twin does not trace have a density that falls as x^(-3/2).
+- Of two traced paths side by side, the stronger may absorb the weaker, and is then estimated elsewhere
+  (:func:`locus.score.path_arrays.arrange_traced`).
+- If the observed paths come with what they leave, and a component knows where an unreported path would be, the power at
+  that place replaces the mere absence (:mod:`locus.score.soft_detection`).
 
 Given t, observed paths are independent, if one traced path may explain several of them (the exact sum over assignments
 differs by 0.01 nats on average):
@@ -93,7 +97,8 @@ class PathSet:
         Args:
             paths: traced paths (candidate, path) with ``aoa``, ``delay``, ``snr_db`` and ``valid``, as returned by
                 :meth:`locus.Twin.trace`; ``order`` is used if present, else every path is taken to be reflected once.
-            observed: estimated paths (path) or (snapshot, path), as returned by :func:`locus.estimate`.
+            observed: estimated paths (path) or (snapshot, path), as returned by :func:`locus.estimate`; ``residual`` is
+                used if present.
             spacing: distance between neighbouring candidates [m], if the transmitter may be between them.
 
         Returns:

@@ -30,9 +30,9 @@ def pairs_figure(paths: xr.Dataset, observed: xr.Dataset, candidates: dict[str, 
         traced = traced[traced[:, 2] > _WEAKEST]
         offset = _offset(traced, seen, radio.num_subcarriers)
         late = (seen[:, 1] + offset) % radio.num_subcarriers
-        axes.scatter(traced[:, 0], traced[:, 1], _size(traced), marker="x", color="#0072B2", label="traced")
-        style = {"facecolor": "none", "edgecolor": "#D55E00", "linewidth": 1.5}
-        axes.scatter(seen[:, 0], late, _size(seen), marker="o", label="observed", **style)
+        style = {"facecolor": "none", "edgecolor": "#0072B2", "linewidth": 1.5}
+        axes.scatter(traced[:, 0], traced[:, 1], _size(traced), marker="o", label="traced", **style)
+        axes.scatter(seen[:, 0], late, _size(seen) / 2, marker="x", color="#D55E00", label="observed")
         _label(axes, title)
     panels[0][0].set_ylabel("delay [samples] at the best sync offset")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
