@@ -96,6 +96,8 @@ CONSTANTS: dict[str, Any] = {
         "soft": {
             "padding": soft_detection.PADDING,
             "near": soft_detection.NEAR,
+            "most_power": soft_detection.MOST_POWER,
+            "largest": soft_detection.LARGEST,
             "sharpest": soft_detection.SHARPEST,
         },
         "table": {

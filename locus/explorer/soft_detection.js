@@ -18,6 +18,8 @@ import { modulo } from "./radio.js";
  * @typedef {object} SoftConstants
  * @property {number} padding grid points per resolution cell
  * @property {number} near resolution cells within which a reported path may have taken what another one left
+ * @property {number} most_power largest power, relative to the noise, that speaks for a path
+ * @property {number} largest largest factor of all paths together
  * @property {number} sharpest largest standard deviation of a place [resolution cells] at which it is worth looking
  */
 
@@ -60,7 +62,7 @@ export function leftOver(residual, { numSubcarriers: n, numAntennas: m }, { padd
  * @param {number} period [samples]
  * @param {SoftConstants} constants
  */
-export function unreported(expected, count, seen, left, offset, period, { padding, near, sharpest }) {
+export function unreported(expected, count, seen, left, offset, period, { padding, near, sharpest, most_power: mostPower, largest }) {
   const cells = left.columns / (2 * padding); // resolution cells per unit of the sine
   let factor = 1;
   for (let j = 0; j < count; j++) {
@@ -72,10 +74,10 @@ export function unreported(expected, count, seen, left, offset, period, { paddin
       reported = apart < near && Math.abs(between(delay - seen.delay[q], period)) < near;
     }
     if (reported) continue;
-    const power = Math.min(lookUp(left, delay * padding, sine * cells * padding), seen.rootThreshold ** 2);
+    const power = Math.min(lookUp(left, delay * padding, sine * cells * padding), seen.rootThreshold ** 2, mostPower);
     const root = 1 / expected.weakness[j], found = Math.sqrt(power);
     const odds = Math.exp(power - (root - found) * (root - found)) * besselZero(2 * root * found);
-    factor *= expected.odds[j] * (expected.miss[j] / (1 - expected.miss[j]) + odds);
+    factor = Math.min(factor * expected.odds[j] * (expected.miss[j] / (1 - expected.miss[j]) + odds), largest);
   }
   return factor;
 }

@@ -27,6 +27,10 @@ MOST_POINTS = 2**20
 """Largest number of grid points per snapshot; radios that need more go without soft detection."""
 NEAR = 0.6
 """Resolution cells within which a reported path may have taken what another one left."""
+MOST_POWER = 12.0
+"""Largest power, relative to the noise, that speaks for a path: strong paths leave more if they do not fit the model."""
+LARGEST = 1e100
+"""Largest factor of all paths together."""
 SHARPEST = 0.2
 """Largest standard deviation of a place [resolution cells] at which it is worth looking."""
 
@@ -80,11 +84,12 @@ def unreported(paths, num_traced, seen, s, offset, widths):
             near = near or (apart < NEAR and abs(between(delay - seen.delay[s, q], widths.period)) < NEAR)
         if near:
             continue
-        power = min(_look_up(seen.left_over[s], delay * PADDING, sine * cells * PADDING), seen.root_threshold[s] ** 2)
+        power = _look_up(seen.left_over[s], delay * PADDING, sine * cells * PADDING)
+        power = min(power, seen.root_threshold[s] ** 2, MOST_POWER)
         root, found = 1.0 / paths[WEAKNESS, j], math.sqrt(power)
         odds = math.exp(found * found - (root - found) ** 2) * bessel_zero(2.0 * root * found)
         miss = paths[MISS, j]
-        factor *= paths[ODDS, j] * (miss / (1.0 - miss) + odds)
+        factor = min(factor * paths[ODDS, j] * (miss / (1.0 - miss) + odds), LARGEST)
     return factor
 
 
