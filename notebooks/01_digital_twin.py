@@ -129,7 +129,7 @@ glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 
 # %% [markdown]
-# *Left: the pattern of an antenna element, with deep shadow behind the array and behind obstacles. Where the map is white, no path arrives at all. Right:
+# *Left: the strongest path follows the pattern of an antenna element, with deep shadow behind the array and behind obstacles. Where the map is white, no path arrives at all. Right:
 # sharp edges follow the shadows of corners, where a path appears or disappears. Later on, only the 16 strongest are kept, and the six strongest compared.*
 #
 # The transmitter sends 0 dBm at 12 GHz; the noise in 200 MHz, at a noise figure of 7 dB, is {glue:text}`noise_dbm:.1f` dBm. In this room
@@ -139,7 +139,7 @@ glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 # ## Is the twin complete?
 #
 # If the twin misses a path, it makes a false statement about a place: "from here you would not hear this echo". Ray
-# launchers can miss paths. So we compare both twins path by path in many random rooms. Paths within 1 cm of a corner, where
+# launchers can miss paths. So we compare both twins path by path in random rooms. Paths within 1 cm of a corner, where
 # rounding decides, are counted separately.
 
 # %%

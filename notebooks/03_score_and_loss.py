@@ -192,7 +192,7 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 
 # %% [markdown]
 # *Titles give the SNR of the strongest true path. Brighter is more probable; the darkest places are less probable than the best by a factor of 20,000
-# or more. White lines enclose the smallest set that holds 90 % of the probability; insets, if any, magnify the white squares. The transmitters do not stand on grid points.*
+# or more. White lines enclose the smallest set that holds 90 % of the probability. The transmitters do not stand on grid points.*
 #
 # Where paths were found, look for beams that end at shadows. Hearing little is information, too: it rules out the places from which more would be heard. The edges of the maps are those of chapter 1, the shadows of
 # corners, where a path appears or disappears.
@@ -265,7 +265,7 @@ study = score_behaviour.sampled_normaliser(pool_scores, true_scores, sizes, rng)
 figure = score_figures.normaliser_figure(study, ["A", "B", "C"])
 
 # %% tags=["remove-cell"]
-spread = (study.log_ratio.sel(quantile=0.95) - study.log_ratio.sel(quantile=0.05)) / 2
+spread = abs(study.log_ratio.sel(quantile=[0.05, 0.95])).max("quantile")
 for number, name in enumerate(("strong", "middling", "weak")):
     glue(f"share_{name}", 100 * float(study["share"][number]), display=False)
     glue(f"spread_500_{name}", float(spread.sel(size=500)[number]), display=False)
@@ -275,7 +275,7 @@ for number, name in enumerate(("strong", "middling", "weak")):
 # *Lines: median over many lists; bands: 90 % of them. Left: the sum converges to the integral, more slowly for a smaller spot. Right: the adjusted
 # loss. The truth is always on the list, so the loss cannot fall below the dotted line: a short list is an easy exam.*
 #
-# The effective areas of the posteriors, $(\int p)^2 / \int p^2$, are {glue:text}`share_strong:.1f`, {glue:text}`share_middling:.1f` and {glue:text}`share_weak:.1f` % of the room for A, B and C. With
+# The effective areas of the posteriors, $(\int p)^2 / \int p^2$, are {glue:text}`share_strong:.2f`, {glue:text}`share_middling:.2f` and {glue:text}`share_weak:.1f` % of the room for A, B and C. With
 # the paper's 500 candidates, nine lists in ten give log Z to within {glue:text}`spread_500_strong:.1f`, {glue:text}`spread_500_middling:.1f` and {glue:text}`spread_500_weak:.1f` nats;
 # with 20, only to within {glue:text}`spread_20_strong:.1f`, {glue:text}`spread_20_middling:.1f` and {glue:text}`spread_20_weak:.1f`. As a rule of thumb, several candidates should fall into the
 # spot. Two things follow. A loss is meaningful only together with its number of candidates. And *training* needs
@@ -283,7 +283,7 @@ for number, name in enumerate(("strong", "middling", "weak")):
 #
 # ## Training
 #
-# AdamW minimises [(17)](#eq-17). Each step scores a snapshot's true candidate against a few wrong ones, drawn anew.
+# AdamW minimises [(17)](#eq-17). Each step scores a snapshot's true candidate against {glue:text}`num_negatives` wrong ones, drawn anew.
 # Some rooms are set aside for validation, and the weights of the best epoch are kept. The curves show the adjusted loss over all candidates; 0 would be a
 # uniform guess.
 

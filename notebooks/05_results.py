@@ -200,7 +200,9 @@ against_baselines = pd.concat([frame.iloc[: len(baselines)] for frame in compare
 glue("limit_comparisons", len(against_limit), display=False)
 glue("limit_beaten", int((against_limit.high < 0).sum()), display=False)
 glue("limit_beaten_text", words.count(int((against_limit.high < 0).sum())), display=False)
-glue("limit_above", int((against_limit.low > 0).sum()), display=False)
+above = int((against_limit.low > 0).sum())
+glue("limit_above", above, display=False)
+glue("limit_above_text", "all are" if above == len(against_limit) else f"{above} are", display=False)
 glue("baseline_comparisons", len(against_baselines), display=False)
 glue("baselines_beaten", int((against_baselines.high < 0).sum()), display=False)
 difference = compared["random"].difference
@@ -222,7 +224,7 @@ for name in ("random", "grid"):
 # *Loss of the first method minus that of the second, in nats: negative where the first is better. The same rooms are resampled for both.*
 #
 # LOCUS-DT is significantly better than a baseline in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Nothing may beat the Bayes limit
-# where its assumptions hold; if something did, our computation of the limit would be wrong. Of the {glue:text}`limit_comparisons` differences from it, {glue:text}`limit_above` are significantly
+# where its assumptions hold; if something did, our computation of the limit would be wrong. Of the {glue:text}`limit_comparisons` differences from it, {glue:text}`limit_above_text` significantly
 # positive and {glue:text}`limit_beaten_text` negative. LOCUS-DT is {glue:text}`to_limit:.2f` nats from the Bayes limit on Eval Random, and {glue:text}`to_blind:.2f` from the phase-blind receiver.
 #
 # Does the ray tracer matter? The {glue:text}`train_twin` twin traced the training rooms, the {glue:text}`evaluation_twin` twin the rooms of this chapter. If the {glue:text}`other_twin` twin traces these instead, with the same weights, rooms and noise,

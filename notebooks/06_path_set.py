@@ -108,9 +108,9 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 #
 # ## How sets of paths are compared
 #
-# With $E$ and $x$ the energies of a traced and an observed path after integration over all $N$ subcarriers and $M$ antennas, in units of the noise:
+# With $E$ and $e$ the energies of a traced and an observed path after integration over all $N$ subcarriers and $M$ antennas, in units of the noise:
 #
-# - **Found or not.** The estimator takes the highest peak over angle and delay, so $x$ is noncentral chi-square with four degrees of freedom about $E$. A path is reported if $x$ exceeds the threshold and it is among
+# - **Found or not.** The estimator takes the highest peak over angle and delay, so $e$ is noncentral chi-square with four degrees of freedom about $E$. A path is reported if $e$ exceeds the threshold and it is among
 #   the six strongest.
 # - **Where.** The sine of its angle and its delay have the variances of the Cramér-Rao bound, plus what estimator and twin add, which is fitted. A share of the estimates is disturbed by other paths and has larger errors.
 # - **False paths** occur at the rate that the threshold implies, and paths unknown to the twin at a small rate of their own.
@@ -120,15 +120,16 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 #   $\mathrm{e}^{-E} I_0(2 \sqrt{E P})$ times as probable as noise alone (*soft detection*).
 # - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, plan and position off by up to a metre and the compass by up to five degrees. Errors of position and compass are common to all
 #   paths of a snapshot, through the exact derivatives of lengths and angles. One component keeps all walls in place, but obstacles are gone or new: half of the paths may be missing.
+# - **A floor.** Whatever the model does not know has {glue:text}`floor:.1f` % of the probability, spread evenly over all candidates, so no place gets more than {glue:text}`most:.1f` %.
 # - **Doubt.** Errors of walls that several paths share are taken to be independent. So where a snapshot suggests a wrong twin, the logarithm of the likelihood is divided by up to {glue:text}`most_doubt:.1f`.
 #
 # The module `locus.score.path_set` has the formulas. The likelihood multiplies, over the observed paths $q$, what clutter and all traced paths $j$ may contribute:
 #
 # $$
-# p(\mathcal{Z} \mid x) \;\propto\; \int \mathrm{d}t\, \prod_j m_j\, \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}(t)}{m_j} \Big],
+# p(\text{observed paths} \mid \boldsymbol x^t) \;\propto\; \int \mathrm{d}t\, \prod_j m_j\, \prod_q \Big[ c_q + \sum_j \frac{f_{jq}(t)}{m_j} \Big],
 # $$
 #
-# where $\psi_{jq}$ is the density of observing $q$ from $j$ at offset $t$, $m_j$ the probability of missing $j$, and $c_q$ the density of clutter. For each $j$, $\psi$ and $m$ sum to one over all possible observations.
+# where $f_{jq}$ is the density of observing $q$ from $j$ at offset $t$, $m_j$ the probability of missing $j$, and $c_q$ the density of clutter. For each $j$, $f$ and $m$ sum to one over all possible observations.
 #
 # ### What is fitted
 #
@@ -163,14 +164,16 @@ for kind in ("exact", "wrong"):
     glue(f"residual_{kind}", residual[f"{kind}_after"] - residual[f"{kind}_before"], display=False)
 parts = measured["path_set_parts"]
 glue("part_rooms", parts["num_rooms"], display=False)
+glue("floor", 100 * path_set.constants.floor, display=False)
+glue("most", 100 - 100 * path_set.constants.floor, display=False)
 glue("most_doubt", 1 + path_set.constants.doubt, display=False)
 glue("milliseconds", measured["path_set"]["milliseconds"]["path_set"]["alone"], display=False)
 glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["alone"], display=False)
 
 # %% [markdown]
 # *The constants as guessed beforehand and as fitted; `locus.score.tolerance.Constants` explains each.* On {glue:text}`validation_rooms` held-out rooms, with {glue:text}`fit_candidates` candidates each, the fit changes the loss by {glue:text}`fit_gain_exact:+.3f` nats with exact twins and by
-# {glue:text}`fit_gain_wrong:+.3f` with wrong ones: the guesses were already good. The threshold matters more: the false-alarm rate of the other chapters, {glue:text}`usual_false_alarm:g` instead of
-# {glue:text}`false_alarm:g`, changes the loss by {glue:text}`hard_cost_exact:+.2f` and {glue:text}`hard_cost_wrong:+.2f`.
+# {glue:text}`fit_gain_wrong:+.3f` with wrong ones: the guesses were already good. The false-alarm rate of the other chapters, {glue:text}`usual_false_alarm:g` instead of
+# {glue:text}`false_alarm:g`, changes the loss by {glue:text}`hard_cost_exact:+.3f` and {glue:text}`hard_cost_wrong:+.3f`: what a higher threshold hides is found in what is left over.
 #
 # A *small network on top*, which corrects the score of each pair of paths, changes the loss by {glue:text}`residual_exact:+.2f` and {glue:text}`residual_wrong:+.2f`, and was dropped. What was kept earns its place. Leaving out one part changes the loss by:
 
@@ -191,7 +194,7 @@ pd.DataFrame(
 # %% [markdown]
 # *Change of the loss [nat] with its standard error, and share of truths in 90 % sets, on {glue:text}`part_rooms` validation rooms. Doubt and changed obstacles cost a little where the twin is exact; they are there so that sets stay honest where it is not.*
 #
-# A thousand candidates and one snapshot take {glue:text}`milliseconds:.0f` ms on one core; LOCUS-DT takes {glue:text}`milliseconds_network:.1f`.
+# A thousand candidates and one snapshot take {glue:text}`milliseconds:.0f` ms on one core; LOCUS-DT takes {glue:text}`milliseconds_network:.1f` ms, from traced paths to the posterior.
 #
 # ## Results
 
@@ -265,7 +268,7 @@ glue("covered", 100 * float((rows.level.sel({"method": "path_set"}) <= CREDIBLE_
 #
 # ## Any radio
 #
-# The likelihood is not tied to eight antennas or 200 MHz, as long as a wave crosses the array within a fraction of a sample. So it needs no training for another radio. Here one factor at a time differs
+# The likelihood is not tied to eight antennas or 200 MHz, as long as a wave crosses the array within a fraction of a sample. So it needs no retraining for another radio. Here one factor at a time differs
 # from the paper's, in {glue:text}`radio_rooms` rooms each, traced by the image twin:
 
 # %% mystnb={"image": {"alt": "Loss of the path set, the phase-blind receiver and LOCUS-DT for other antennas, bandwidths, carriers, powers and rooms"}} tags=["hide-input"]

@@ -158,16 +158,15 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 training = wrong_twin.compared(rows, "robust", "locus_dt")
 behind = wrong_twin.behind(rows, "path_set", ("locus_dt", "robust"))
 no_twin = {name: wrong_twin.compared(rows, "gmm_cart", name) for name in ("locus_dt", "robust", "path_set")}
-worse = error_figures.named(behind.isel(condition=np.flatnonzero(behind.worse)))
-glue("path_behind", worse.replace(": ", ", "), display=False)
+glue("path_behind", error_figures.only_in(behind.isel(condition=np.flatnonzero(behind.worse))), display=False)
 glue("slack", wrong_twin.SLACK, display=False)
 foreseen = [one.small or one.errors == {"missing": 1} for one in conditions(config)]
 promised = found.sel({"method": "path_set"}).isel(condition=np.flatnonzero(foreseen))
 glue("promised_worst", float(promised.loss.max()), display=False)
 glue("promised_least", 100 * float(promised.covered.min()), display=False)
 for name, missed in (("above_3", promised.loss > -3.0), ("below_85", promised.covered < 0.85)):
-    text = error_figures.named(promised.isel(condition=np.flatnonzero(missed)))
-    glue(f"promised_{name}", text.replace(": ", ", "), display=False)
+    text = error_figures.only_in(promised.isel(condition=np.flatnonzero(missed)))
+    glue(f"promised_{name}", text, display=False)
 
 # %% [markdown]
 # *Adjusted loss: lower is better. Above zero it is worse than a uniform guess, so it would be better to know nothing. Bars: 95 % intervals over rooms.*
@@ -210,8 +209,8 @@ error_figures.verdicts_frame(
 # {glue:text}`missing_1_ours:.2f`.
 #
 # **The path set** has {glue:text}`exact_path:.2f` nats with an exact twin, {glue:text}`heading_5_path:.2f` with five degrees of heading error, {glue:text}`missing_1_path:.2f` with an obstacle missing,
-# {glue:text}`all_1_path:.2f` with everything off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Within its tolerance, and with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` nats at worst; of these conditions, it is above -3 nats in: {glue:text}`promised_above_3`.
-# Of all conditions, it is significantly worse than the better network, by more than {glue:text}`slack:g` nats, in: {glue:text}`path_behind`.
+# {glue:text}`all_1_path:.2f` with everything off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Within its tolerance, and with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` nats at worst; it exceeds -3 nats {glue:text}`promised_above_3`.
+# It is significantly worse than the better network, by more than {glue:text}`slack:g` nats, {glue:text}`path_behind`.
 
 # %% tags=["hide-input"]
 error_figures.errors_frame(found, raw)
@@ -237,7 +236,7 @@ for name in ("path_set", "sampled_worlds", "true_world"):
     glue(f"reached_{name}", at("all", "1 m", name, given=reached), display=False)
 
 # %% [markdown]
-# *L on the first {glue:text}`reached_layouts` rooms. Where only the physics differ, there is nothing to sample; a transmitter off the list has no true world. Sampled worlds can be worse than the tolerance: few of them come close to the truth if errors are large.*
+# *L on the first {glue:text}`reached_layouts` rooms. Where only the physics differs, there is nothing to sample; a transmitter off the list has no true world. Sampled worlds can be worse than the tolerance: few of them come close to the truth if errors are large.*
 #
 # With everything off by a metre the path set has {glue:text}`reached_path_set:.2f` nats in these rooms, {glue:text}`reached_sampled_worlds:.2f` with sampled worlds, and {glue:text}`reached_true_world:.2f` if it is given the true one.
 #
@@ -271,7 +270,7 @@ for kind, label in (
 # With an exact twin the 90 % sets of LOCUS-DT, of the network trained with errors and of the path set contain {glue:text}`covered_none_exact_ours:.0f`, {glue:text}`covered_none_exact_robust:.0f` and
 # {glue:text}`covered_none_exact_path:.0f` % of the truths. With everything off by 0.3 m it is {glue:text}`covered_all_03_ours:.0f`, {glue:text}`covered_all_03_robust:.0f` and {glue:text}`covered_all_03_path:.0f` %; by a metre, the limit of training and tolerance,
 # {glue:text}`covered_all_1_ours:.0f`, {glue:text}`covered_all_1_robust:.0f` and {glue:text}`covered_all_1_path:.0f` %; with an obstacle missing, which was not in the training, {glue:text}`covered_missing_1_ours:.0f`,
-# {glue:text}`covered_missing_1_robust:.0f` and {glue:text}`covered_missing_1_path:.0f` %. Within its tolerance, and with one obstacle missing, the path set's sets contain at least {glue:text}`promised_least:.0f` %; of these conditions, fewer than 85 % in: {glue:text}`promised_below_85`. Without
+# {glue:text}`covered_missing_1_robust:.0f` and {glue:text}`covered_missing_1_path:.0f` %. Within its tolerance, and with one obstacle missing, the path set's sets contain at least {glue:text}`promised_least:.0f` %, and fewer than 85 % {glue:text}`promised_below_85`. Without
 # floors LOCUS-DT's sets contain {glue:text}`raw_covered_none_exact:.0f`, {glue:text}`raw_covered_all_03:.0f`, {glue:text}`raw_covered_all_1:.0f` and {glue:text}`raw_covered_missing_1:.0f` %.
 #
 # ### Is the error noticed?
@@ -313,7 +312,7 @@ for key, title in (
 #   three metres {glue:text}`obstacles_3_ours:.2f`; with the heading off by one degree {glue:text}`heading_1_ours:.2f`, by three {glue:text}`heading_3_ours:.2f`.
 # - **A floor is cheap insurance.** It costs {glue:text}`floor_cost:.2f` nats while the twin is exact, and bounds the harm when it is not.
 # - **Training with errors helps against errors like those of the training**, most of all against a wrong compass. With an exact twin it changes the loss by {glue:text}`cost:+.2f` nats.
-# - **The path set needs no such training.** It is told in metres and degrees how wrong a twin may be. Its loss differs from LOCUS-DT's by {glue:text}`path_exact:+.2f` nats with an exact twin and by
+# - **The path set needs no retraining.** It is told in metres and degrees how wrong a twin may be. Its loss differs from LOCUS-DT's by {glue:text}`path_exact:+.2f` nats with an exact twin and by
 #   {glue:text}`path_all:+.2f` with everything off by a metre.
 #
 # If you know your errors better, set the tolerance: `locus locate --tolerance heading=1deg,plan=0.1`. The weights of the network trained with errors are in `locus_dt.robust.safetensors`;

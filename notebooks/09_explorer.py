@@ -62,7 +62,7 @@ HTML(explorer.page())
 #
 # Candidates are the free points of a grid of {glue:text}`grid_points` by {glue:text}`grid_points`. As in the paper, the truth is one of them: the transmitter replaces the point nearest to it. Twin and world are the same image method,
 # line of sight and at most {glue:text}`max_depth` reflections, so the twin is exact unless you make it wrong. Its errors are those of [chapter 7](07_wrong_twin.ipynb), all kinds at once; their directions are
-# drawn once, and the slider scales them. A walk is fused with the path set, which needs no training; methods beside it see the last snapshot only. Twin and receiver both know the transmit power. *Number of paths* takes paths away from both sides; the network was trained with
+# drawn once, and the slider scales them. A walk is fused with the path set, which needs no retraining; methods beside it see the last snapshot only. Twin and receiver both know the transmit power. *Number of paths* takes paths away from both sides; the network was trained with
 # {glue:text}`num_paths` and sees the others as missing. The white line encloses 90 % of the probability; where that is too small to see, the corner shows the white square magnified.
 #
 # {glue:text}`first_room` *New room* draws others, good and bad, as the paper draws them.

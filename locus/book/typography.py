@@ -13,6 +13,7 @@ from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 from docutils import nodes
+from sphinx import addnodes
 
 _MINUS = re.compile(r"(?<![\w.,)\]\-−/])-(?=(?:\d|\.\d|∞))")
 _ZERO = re.compile(r"(?<![\w.,)\]])[-−](?=0(?:\.0+)?(?!\d|[.,]\d))")
@@ -25,8 +26,17 @@ _NUMBER = re.compile(
 _UNITS = "%|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kMG]i?B|million"
 # A pasted number ends its node
 _JOINED = re.compile(rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=\d)|^) (?=(?:{_UNITS})(?!\w))")
-_BREAKS = re.compile(r"(?<=[./_])(?=[^./_])")
-_CODE = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment, nodes.image)
+_BREAKS = re.compile(r"(?<=[./_])(?<!^[.])(?=[^./_])")
+_CODE = (
+    nodes.literal,
+    nodes.literal_block,
+    nodes.math,
+    nodes.math_block,
+    nodes.raw,
+    nodes.comment,
+    nodes.image,
+    addnodes.desc_signature,
+)
 _KEPT = (*_CODE, nodes.reference, nodes.citation)  # a year, or the number of an issue, is no count
 
 

@@ -68,20 +68,20 @@ class Comparison:
         long = self.gain_error_db[~self.short]
         corner = self.missing_at_corner + self.extra_at_corner
         lines = [
-            f"paths of the exact twin        {self.num_paths:,}",
-            f"missing                        {self.missing} ({100 * self.missing_share:.4f} %)",
-            f"extra                          {self.extra}",
-            f"disagree within 1 cm of corner {corner} (1 in {self.num_paths / corner:,.0f})"
+            f"paths of the exact twin         {self.num_paths:,}",
+            f"missing                         {self.missing} ({100 * self.missing_share:.4f} %)",
+            f"extra                           {self.extra}",
+            f"at corners, within 1 cm         {corner} (1 in {self.num_paths / corner:,.0f})"
             if corner
-            else "disagree within 1 cm of corner 0",
-            f"largest angle error            {self.angle_error.max():.1e} rad",
-            f"largest delay error            {self.delay_error.max():.1e} s",
-            f"gain within 0.1 dB             {100 * np.mean(long < 0.1):.3f} %, largest error {long.max():.3f} dB",
-            f"phase error, median            {np.median(self.phase_error):.1e} rad",
+            else "at corners, within 1 cm         0",
+            f"largest angle error             {self.angle_error.max():.1e} rad",
+            f"largest delay error             {self.delay_error.max():.1e} s",
+            f"gain within 0.1 dB              {100 * np.mean(long < 0.1):.3f} %, largest error {long.max():.3f} dB",
+            f"phase error, median             {np.median(self.phase_error):.1e} rad",
         ]
         if self.short.any():
             error = self.gain_error_db[self.short].max()
-            lines.append(f"with a segment under 5 cm      {self.short.sum()}, largest gain error {error:.3f} dB")
+            lines.append(f"with a segment under 5 cm       {self.short.sum()}, largest gain error {error:.3f} dB")
         return "\n".join(lines)
 
 

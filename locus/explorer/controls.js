@@ -75,7 +75,7 @@ export function buildPage(root, settings, { given, walk }, actions) {
     { class: "readouts" },
     ...readout(`Posterior mass within ${settings.constants.near} m of the truth`, outputs.mass),
     ...readout("Entropy", outputs.entropy),
-    ...readout("MAP error", outputs.mapError),
+    ...readout("Error of the most probable place", outputs.mapError),
   );
   const controls = make(
     "div",
@@ -199,7 +199,7 @@ const readout = (text, output) => [make("dt", {}, text), make("dd", {}, output)]
  */
 function legend(ruler, believes, floor) {
   const bar = make("span", { class: "bar", style: `background: ${gradient}`, "aria-hidden": true });
-  const scale = [`${floor}`.replace("-", "−"), bar, "0 nat: log posterior relative to its maximum, at +"];
+  const scale = [`${floor}`.replace("-", "−"), bar, "0 nat: log posterior relative to the most probable place, +"];
   return make("div", { class: "legend" }, make("span", {}, ...scale), believes, make("span", { class: "length" }, ruler));
 }
 

@@ -1,6 +1,6 @@
 """An ideal estimator: traced paths in; what it would report if every path were alone, with the errors of theory, out.
 
-Real estimators disturb each other's paths, merge those that are closer than a resolution cell, and end in local optima.
+In a real estimator, paths disturb each other, those closer than a resolution cell merge, and fits end in local optima.
 This one does not. With the energy E of a path (N M times the SNR, N subcarriers, M antennas) it finds the energy x,
 noncentral chi-square with four degrees of freedom as it maximises over angle and delay, and reports the path if x
 exceeds the threshold of the usual estimator. Errors of sine and delay are Gaussian with the Cramér-Rao variances

@@ -28,7 +28,7 @@ MOST_POINTS = 2**20
 NEAR = 0.6
 """Resolution cells within which a reported path may have taken what another one left."""
 MOST_POWER = 12.0
-"""Largest power, relative to the noise, that speaks for a path: strong paths leave more if they do not fit the model."""
+"""Largest power, relative to the noise, that speaks for a path: strong paths that fit badly leave more."""
 LARGEST = 1e100
 """Largest factor of all paths together."""
 SHARPEST = 0.2

@@ -56,13 +56,13 @@ def shape(root_energy, gain_variance):
 
 @njit(cache=True, fastmath=True)
 def density(y, centre, inverse):
-    """Density of the strength x = (y / inverse)^2, divided by exp(-(y - centre)^2); arguments as given by `shape`."""
+    """Density of the strength x = (y / inverse)^2, divided by exp(-(y - centre)^2); arguments as from :func:`shape`."""
     return 2.0 * (y * inverse) ** 2 * bessel_over(2.0 * y * centre)
 
 
 @njit(cache=True, fastmath=True)
 def detection(table, root_threshold, centre, inverse):
-    """Probability that the strength exceeds ``root_threshold``^2, interpolated in ``table`` (see `detection_table`)."""
+    """Probability that the strength exceeds the square of ``root_threshold``, from :func:`detection_table`."""
     column = (root_threshold * inverse - centre + REACH) * STEPS
     if column <= 0.0:
         return 1.0

@@ -127,7 +127,7 @@ class Radio:
     """Waveform, link budget and antennas (Sec. III-A)."""
 
     carrier: float = 12e9
-    """Carrier frequency [Hz]."""
+    """Frequency of the lowest subcarrier [Hz]."""
     bandwidth: float = 200e6
     """Signal bandwidth [Hz]."""
     tx_power_dbm: float = 0.0

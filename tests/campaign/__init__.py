@@ -28,9 +28,9 @@ MENDED = (
     "of 100 kB.",
     "A spacing of 1e200 m and a speed of 1e-320 m/s ended `locus.locate` in a traceback.",
     "A CSV trajectory with a field above 128 KiB, and quaternions whose squares overflow, ended in a traceback.",
-    "A ROS map whose image has a name of 5000 characters was refused with all of them.",
+    "The message on a ROS map whose image has a name of 5000 characters repeated all of them.",
     "`locus runs --remove`, killed after it had moved the run aside, left its files for good.",
-    "Workers of a command that was killed while they started looked for their scheduler for five minutes.",
+    "If a command was killed while its workers started, they looked for their scheduler for five minutes.",
     "The message on a nested value in the header of a `.tflite` file was longer than 500 characters.",
 )
 """What trials found, and was mended; the summary and the status page say so."""

@@ -102,6 +102,13 @@ def named(kept: xr.Dataset) -> str:
     return "; ".join(f"{title}: {', '.join(labels)}" for title, labels in found.items()) or "none"
 
 
+def only_in(kept: xr.Dataset) -> str:
+    """Conditions of a Dataset (condition) as the end of a sentence: where something holds; "nowhere" without any."""
+    if not kept.sizes["condition"]:
+        return "nowhere"
+    return "only with " + "; ".join(part.replace(": ", " (") + ")" for part in named(kept).split("; "))
+
+
 def errors_frame(floored: xr.Dataset, raw: xr.Dataset) -> pd.DataFrame:
     """L [nat] of every method under every condition, with and without floor, as text."""
     columns = [(look["label"], column) for look in METHODS.values() for column in ("L", "bare")]
@@ -195,11 +202,12 @@ def example_figure(example: Example) -> Figure:
             room, receiver = example.wrong
             for polygon in (room.room, *room.obstacles):
                 axes.plot(*polygon.exterior.xy, color="#D55E00", linestyle="--", linewidth=1.2)
-            reach = np.array([0, 12])
+            reach = np.array([0, 20])
             ray = receiver.x + reach * np.cos(receiver.heading), receiver.y + reach * np.sin(receiver.heading)
             axes.plot(*ray, color="#D55E00", linestyle="--", linewidth=1.2, zorder=7)
         gain = example.gains[title]
-        axes.set_title(f"{title}\ntruth {gain:{',.0f' if gain >= 10 else '.1g'}} × uniform", fontsize="medium")
+        heading = title if "path set" in title else f"LOCUS-DT, {title.replace(', trained', '; trained')}"
+        axes.set_title(f"{heading}\ntruth {gain:{',.0f' if gain >= 10 else '.1g'}} × uniform", fontsize="medium")
         axes.set(xlabel="", ylabel="", xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
     label = "log posterior relative to its maximum [nat]"

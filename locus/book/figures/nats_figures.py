@@ -32,7 +32,7 @@ def nats_figure(found: xr.Dataset) -> Figure:
         colour, loss = _COLOURS.get(name, METHOD_COLOURS["path_set"]), float(one.loss)
         if before is not None:
             axes.barh(row, loss - before, left=before, height=0.5, color=colour, alpha=0.28, linewidth=0)
-            axes.vlines(before, row - 1, row + 0.25, color="0.6", linewidth=0.8)
+            axes.vlines(before, row - 0.75, row + 0.25, color="0.6", linewidth=0.8)
             text = number_with_interval([float(one[f"step{end}"]) for end in ("", "_low", "_high")], "+.2f")
             axes.annotate(
                 numbers(text), (1.02, row), xycoords=axes.get_yaxis_transform(), va="center", fontsize="small"

@@ -120,9 +120,10 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
         1, 2, figsize=(7.2, 3.8), layout="constrained", gridspec_kw={"width_ratios": [1, 1.5]}
     )
     level = 10 * np.log10(np.abs(snapshot.iq.values) ** 2 / radio.noise_power)
-    mesh = raw.imshow(level.T, aspect="auto", origin="lower", cmap="viridis", vmin=-10, interpolation="nearest")
+    mesh = raw.imshow(level.T, aspect="auto", origin="lower", cmap="viridis", interpolation="nearest")
+    mesh.set_clim(np.percentile(level, 1), level.max())
     raw.set(xlabel="sample", ylabel="antenna")
-    figure.colorbar(mesh, ax=raw, label="power over noise [dB]", location="top")
+    figure.colorbar(mesh, ax=raw, label="power over noise [dB]", location="top", extend="min")
 
     sine, delay, surface = matched_filter(snapshot.iq.values, radio)
     peak = surface.max()
@@ -140,6 +141,8 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
     filtered.plot(
         1e9 * seen.delay, np.sin(seen.aoa), marker="x", markersize=7, color="#FF6A3D", label="estimated", **style
     )
+    for line in filtered.lines:
+        line.set_clip_on(False)  # a path from the side is on the edge
     filtered.legend(loc="best", labelcolor="white", facecolor="black", framealpha=0.5, fontsize="small")
     filtered.set(xlabel="delay after the start of the snapshot [ns]", ylabel="sine of the angle", ylim=(-1, 1))
     return figure
@@ -164,7 +167,8 @@ def error_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
                 curve.snr_db, 100 * (1 - curve.found), color="#D55E00", alpha=0.18, linewidth=0
             )
             share.set(ylim=(0, 100), yticks=range(0, 101, 25))
-            share.tick_params(labelright=axes is row[-1])
+            share.tick_params(right=axes is row[-1], labelright=axes is row[-1])
+            share.spines["right"].set_visible(axes is row[-1])
             axes.set_zorder(share.get_zorder() + 1)  # points above the shading
             axes.patch.set_visible(False)
             axes.yaxis.set_major_formatter("{x:g}")
@@ -227,7 +231,7 @@ def ambiguity_figure(aoa: float, num_antennas: int) -> Figure:
         phases.plot(np.degrees(path), marker, color=colour, label=name, **style)
     arrow = {"arrowstyle": "-|>", "color": RECEIVER, "linewidth": 2.5}
     plan.annotate("", (2.0, y.mean()), (0.0, y.mean()), arrowprops=arrow)
-    plan.text(2.1, y.mean(), "heading", color=RECEIVER, va="center")
+    plan.text(1.0, y.mean() - 0.25, "heading", color=RECEIVER, va="top", ha="center")
     plan.set(xlabel="x [wavelengths]", ylabel="y [wavelengths]", aspect="equal", xlim=(-6, 6))
     phases.set(xlabel="antenna", ylabel="phase [degrees]", ylim=(-190, 190))
     phases.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.15), ncols=2)
