@@ -100,7 +100,15 @@ COVERED_BY = {
     "score.sync_offset": "score.limits",
     **{
         f"score.{name}": "score.path_set"
-        for name in ("path_arrays", "path_offsets", "path_set_cpu", "strength", "tolerance")
+        for name in (
+            "path_arrays",
+            "path_offsets",
+            "path_rows",
+            "path_set_cpu",
+            "soft_detection",
+            "strength",
+            "tolerance",
+        )
     },
     **{f"score.{name}": "score.path_set" for name in ("common_errors", "simulate", "twin_fit")},
     **{f"score.{name}": "score.walk" for name in ("walk_cpu", "walk_gauss", "walk_images")},
