@@ -97,7 +97,7 @@ CONSTANTS: dict[str, Any] = {
             "padding": soft_detection.PADDING,
             "near": soft_detection.NEAR,
             "most_power": soft_detection.MOST_POWER,
-            "largest": soft_detection.LARGEST,
+            "most_factor": soft_detection.LARGEST,
             "sharpest": soft_detection.SHARPEST,
         },
         "table": {

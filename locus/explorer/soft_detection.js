@@ -19,7 +19,7 @@ import { modulo } from "./radio.js";
  * @property {number} padding grid points per resolution cell
  * @property {number} near resolution cells within which a reported path may have taken what another one left
  * @property {number} most_power largest power, relative to the noise, that speaks for a path
- * @property {number} largest largest factor of all paths together
+ * @property {number} most_factor largest factor of all paths together
  * @property {number} sharpest largest standard deviation of a place [resolution cells] at which it is worth looking
  */
 
@@ -62,7 +62,7 @@ export function leftOver(residual, { numSubcarriers: n, numAntennas: m }, { padd
  * @param {number} period [samples]
  * @param {SoftConstants} constants
  */
-export function unreported(expected, count, seen, left, offset, period, { padding, near, sharpest, most_power: mostPower, largest }) {
+export function unreported(expected, count, seen, left, offset, period, { padding, near, sharpest, most_power: mostPower, most_factor: mostFactor }) {
   const cells = left.columns / (2 * padding); // resolution cells per unit of the sine
   let factor = 1;
   for (let j = 0; j < count; j++) {
@@ -77,7 +77,7 @@ export function unreported(expected, count, seen, left, offset, period, { paddin
     const power = Math.min(lookUp(left, delay * padding, sine * cells * padding), seen.rootThreshold ** 2, mostPower);
     const root = 1 / expected.weakness[j], found = Math.sqrt(power);
     const odds = Math.exp(power - (root - found) * (root - found)) * besselZero(2 * root * found);
-    factor = Math.min(factor * expected.odds[j] * (expected.miss[j] / (1 - expected.miss[j]) + odds), largest);
+    factor = Math.min(factor * expected.odds[j] * (expected.miss[j] / (1 - expected.miss[j]) + odds), mostFactor);
   }
   return factor;
 }
