@@ -108,6 +108,8 @@ figure = stage_figures.snapshot_figure(chosen, truth, observed)
 stage_figures.path_table(observed)
 
 # %% [markdown]
+# *The estimated paths, strongest first.*
+#
 # ## As good as it can be
 #
 # No unbiased estimator has a smaller error than the Cramér-Rao bound. We compare: first with a single path of varying strength, then with two paths of equal strength that the receiver can resolve, then with two that it

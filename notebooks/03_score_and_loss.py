@@ -121,6 +121,8 @@ twin_numbers, seen_numbers = scorer.candidates(paths), scorer.conditions(paths, 
 score_figures.feature_table(twin_numbers[truth[strongest]], seen_numbers[strongest])
 
 # %% [markdown]
+# *What the network sees of the true candidate: three numbers for each path, strongest first.*
+#
 # ## The network, and a first layer in two halves
 #
 # Two hidden layers, 64 and 16 wide, turn these numbers into one. Before its ReLU the first layer is linear, so it is a sum of two terms, one from the twin's
@@ -326,6 +328,8 @@ glue("test_rooms", int(summary.num_groups), display=False)
 glue("test_snapshots", int(summary.num_snapshots), display=False)
 
 # %% [markdown]
+# *Loss, gain and R on the test split, with 95 % intervals over rooms.*
+#
 # Over {glue:text}`test_snapshots` snapshots in {glue:text}`test_rooms` rooms, the truth is {glue:text}`test_gain:.1f` times as probable as under a uniform guess (geometric mean):
 # L = {glue:text}`test_loss:.2f` nats ({glue:text}`test_loss_low:.2f` to {glue:text}`test_loss_high:.2f`), or R = {glue:text}`test_ratio:.1f` %. [Chapter 4](04_baselines.ipynb)
 # asks what that is worth.

@@ -108,6 +108,8 @@ kept = {METHOD_TITLES[name]: scorer.options.encoding for name, scorer in scorers
 pd.DataFrame({"parameters": sizes, "encoding kept": kept}).fillna("").loc[list(sizes)].rename_axis("method")
 
 # %% [markdown]
+# *Number of trained parameters, and the encoding that was better on validation rooms.*
+#
 # ## The same snapshot, four posteriors
 #
 # The test room of chapter 3, its snapshot B, and a fine grid of candidates.
@@ -215,6 +217,8 @@ glue("test_rooms", int(summary.num_groups), display=False)
 glue("test_candidates", int(rows.attrs["num_candidates"]), display=False)
 
 # %% [markdown]
+# *Loss and R of every method in both encodings, and what the paper prints for each method.*
+#
 # On the same snapshots of {glue:text}`test_rooms` rooms, LOCUS-DT is ahead of Gauss-Cart by {glue:text}`gauss_cart_lead:.2f` nats
 # ({glue:text}`gauss_cart_lead_low:.2f` to {glue:text}`gauss_cart_lead_high:.2f`), of Gauss-Polar by {glue:text}`gauss_polar_lead:.2f`
 # ({glue:text}`gauss_polar_lead_low:.2f` to {glue:text}`gauss_polar_lead_high:.2f`), of GMM-Cart by {glue:text}`gmm_cart_lead:.2f` ({glue:text}`gmm_cart_lead_low:.2f` to

@@ -221,7 +221,7 @@ for name in ("random", "grid"):
     glue(f"twin_{name}", number_with_interval(ends, "+.3f"), display=False)
 
 # %% [markdown]
-# *Loss of the first method minus that of the second, in nats: negative where the first is better. The same rooms are resampled for both.*
+# *Loss of the first method minus that of the second, in nats: negative where the first is better. The same rooms are resampled for both. Networks with the weights of their first training.*
 #
 # LOCUS-DT is significantly better than a baseline in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Nothing may beat the Bayes limit
 # where its assumptions hold; if something did, our computation of the limit would be wrong. Of the {glue:text}`limit_comparisons` differences from it, {glue:text}`limit_above_text` significantly
@@ -253,14 +253,20 @@ figure = result_figures.tasks_figure(tasks)
 # %% mystnb={"image": {"alt": "Task 1: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[0])
 
+# %% [markdown]
+# *Task 1, the first row of the figure before.*
+
 # %% mystnb={"image": {"alt": "Task 2: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[1])
+
+# %% [markdown]
+# *Task 2.*
 
 # %% mystnb={"image": {"alt": "Task 3: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[2])
 
 # %% [markdown]
-# *Tasks 1, 2 and 3. Gaussians are smooth by construction: they neither stop at a wall nor follow the edge of a shadow. LOCUS-DT's maps do both, as
+# *Task 3. In all tasks, Gaussians are smooth by construction: they neither stop at a wall nor follow the edge of a shadow. LOCUS-DT's maps do both, as
 # the twin's paths do. The Bayes limit often singles out one candidate.*
 #
 # ## Calibration: is it honest?

@@ -211,7 +211,7 @@ pd.DataFrame(
         }
         for name in table.evaluation.values
     }
-).fillna("")
+).rename_axis(columns="R [%]").fillna("")
 
 # %% tags=["remove-cell"]
 for name in ("grid", "random", "grid_offlist"):
@@ -225,7 +225,7 @@ for name in ("grid", "random", "grid_offlist"):
         glue(f"r_{short}_{name}", 100 * float(table.ratio.sel({"evaluation": name, "method": method})), display=False)
 
 # %% [markdown]
-# *R with 95 % intervals: how far from a uniform guess (0 %) to certainty (100 %). Ideal receivers assume that every transmitter stands on a candidate, so off the list they have no finite value.*
+# *R with 95 % intervals over rooms: how far from a uniform guess (0 %) to certainty (100 %). Ideal receivers assume that every transmitter stands on a candidate, so off the list they have no finite value.*
 #
 # On Eval Random the path set reaches {glue:text}`r_ours_random:.1f` %, LOCUS-DT {glue:text}`r_network_random:.1f` %, and the phase-blind receiver, which knows angle, delay and mean power of each path but not its gain,
 # {glue:text}`r_blind_random:.1f` %. Two rows show what a practitioner might use instead, with the same twin: the **nearest fingerprint**, by the distance between path lists, with one fitted temperature

@@ -221,6 +221,9 @@ for name in searches.STRATEGIES:
 example = make_example(opened, 0, resolution=0.05, drift=0.01, num_points=61)
 figure = mapped_figures.mapped_room_figure(example)
 
+# %% [markdown]
+# *A room with its furniture and the robot's way (blue); its occupancy grid, with 5 cm cells and a drift of 1 %; the walls that become of it (orange); the posterior of their twin for one snapshot. Dashed: the true walls.*
+
 # %% tags=["hide-input"]
 maps_rows = Mapped(opened).open()
 costs = mapped.summary(maps_rows)
@@ -238,7 +241,7 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
     glue(f"off_{key}", 100 * float(one.wall_error), display=False)
 
 # %% [markdown]
-# *Figure 8.5: a room with its furniture and the robot's way (blue); its occupancy grid, with 5 cm cells and a drift of 1 %; the walls that become of it (orange); the posterior of their twin for one snapshot. Dashed: the true walls. Figure 8.6 and the table: {glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L and cost are the path set's, with 95 % intervals; cost is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT has a floor. Walls off by: mean distance of the twin's walls from the true ones.*
+# *{glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L and cost are the path set's; cost, with 95 % intervals, is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT has a floor. Walls off by: mean distance of the twin's walls from the true ones.*
 #
 # A map of 5 cm cells without drift costs the path set {glue:text}`cost_fine:.2f` nats, one of 20 cm {glue:text}`cost_coarse:.2f`; the true plan without its furniture costs {glue:text}`cost_bare:.2f`. With a drift of 3 % walls are {glue:text}`off_drifted:.0f` cm off on average, and the cost is
 # {glue:text}`cost_drifted:.2f` nats.

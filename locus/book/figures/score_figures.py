@@ -182,8 +182,8 @@ def comparison_table(summary: xr.Dataset, labels: Mapping[str, str], printed: xr
     table.columns = pd.MultiIndex.from_product([["test rooms"], table.columns])
     for evaluation, title in (("random", "paper, Eval Random"), ("grid", "paper, Eval Grid")):
         theirs = printed.sel({"evaluation": evaluation, "method": [name.partition(".")[0] for name in labels]})
-        table[title, "L"] = [f"{loss:.2f}" for loss in theirs.loss.values]
-        table[title, "R"] = [f"{100 * ratio:.1f}" for ratio in theirs.ratio.values]
+        table[title, "L [nat]"] = [f"{loss:.2f}" for loss in theirs.loss.values]
+        table[title, "R [%]"] = [f"{100 * ratio:.1f}" for ratio in theirs.ratio.values]
     return table
 
 
