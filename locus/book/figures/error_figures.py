@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from locus.book.figures.score_figures import interval_text
 from locus.book.figures.style import METHOD_COLOURS
@@ -70,7 +71,7 @@ REACHABLE = {
 
 def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
     """Loss (``loss``) or coverage of the 90 % sets (``covered``) of every method against each kind of error."""
-    figure, panels = plt.subplots(6, 2, figsize=(6.6, 12.6), layout="constrained", sharey=True)
+    figure, panels = plt.subplots(6, 2, figsize=(6.6, 13.4), layout=ConstrainedLayoutEngine(h_pad=0.1), sharey=True)
     for unused in panels.flat[len(KINDS) :]:
         unused.set_visible(False)
     exact = summary.isel(condition=np.flatnonzero(summary.kind == "none"))

@@ -77,7 +77,7 @@ def strip_figure(one: WalkMaps, steps: list[int]) -> Figure:
 def curves_figure(summary: xr.Dataset) -> Figure:
     """Loss and coverage of the 90 % sets against the number of snapshots, a row per condition."""
     figure, panels = plt.subplots(
-        summary.sizes["condition"], 2, figsize=(7.2, 9.2), layout=_apart(), sharex=True, sharey="col"
+        summary.sizes["condition"], 2, figsize=(7.2, 9.6), layout=_apart(), sharex=True, sharey="col"
     )
     for row, condition in zip(panels, summary.condition.values, strict=True):
         for axes, measure, scale in zip(row, ("loss", "covered"), (1, 100), strict=True):
@@ -139,4 +139,4 @@ def compass_figure(rows: xr.Dataset) -> Figure:
 
 def _apart() -> ConstrainedLayoutEngine:
     """Layout of columns that have labels of their own."""
-    return ConstrainedLayoutEngine(w_pad=0.12)
+    return ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08)
