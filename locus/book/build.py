@@ -114,9 +114,10 @@ def stage(run: Run, address: str | None = None, branch: str = "main") -> None:
         captions.number(notebook, int(executed.stem[:2]))
         text = note(run, executed.stem, address, branch)
         # Below a live figure, which should be in sight at once; otherwise below the title
-        live = any("full-width" in cell.metadata.get("tags", []) for cell in notebook.cells)
+        tags = [cell.metadata.get("tags", []) for cell in notebook.cells]
+        place = next((number for number, one in enumerate(tags, 1) if "full-width" in one), 1)
         # A fixed id: with nbformat's random one, no book would ever be up to date
-        notebook.cells.insert(len(notebook.cells) if live else 1, nbformat.v4.new_markdown_cell(text, id="note"))
+        notebook.cells.insert(place, nbformat.v4.new_markdown_cell(text, id="note"))
         write_text(folder / executed.name, nbformat.writes(notebook) + "\n")
     explorer.export(run, repository() / "book" / "_static" / "explorer")
 
