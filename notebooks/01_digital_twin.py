@@ -122,9 +122,9 @@ size = config.radio.num_subcarriers * config.radio.num_antennas
 least = threshold(config.estimator, config.radio)
 glue("samples", config.radio.num_subcarriers, display=False)
 glue("antennas", config.radio.num_antennas, display=False)
-glue("combined_db", 10 * np.log10(size), display=False)
-glue("needed_db", 10 * np.log10(least * size), display=False)
-glue("least_db", 10 * np.log10(least), display=False)
+glue("combined_db", float(10 * np.log10(size)), display=False)
+glue("needed_db", float(10 * np.log10(least * size)), display=False)
+glue("least_db", float(10 * np.log10(least)), display=False)
 glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 
