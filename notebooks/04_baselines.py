@@ -152,8 +152,8 @@ for name in METHODS:
     for kind, snapshot in (("heard", heard), ("faint", faint)):
         areas = score_behaviour.islands(maps[name][snapshot], step)
         glue(f"{name}_{kind}_area", float(sum(areas)), display=False)
+        glue(f"{name}_{kind}_islands", len(areas), display=False)
         glue(f"{name}_{kind}_gain", float(gains[name][snapshot]), display=False)
-glue("locus_dt_faint_islands", len(score_behaviour.islands(maps["locus_dt"][faint], step)), display=False)
 islands = [len(score_behaviour.islands(maps[name][faint], step)) for name in METHODS if name != "locus_dt"]
 glue("faint_pieces", words.pieces(islands), display=False)
 glue("free_area", float(case.layout.free_space.area), display=False)
