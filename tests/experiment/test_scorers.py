@@ -60,7 +60,7 @@ def test_a_row_is_the_posterior_of_the_true_candidate(run: locus.Run, name: str)
         "angle_strength": AngleStrength(),
         "path_set": fitted(run),
     }[name]
-    logs = scorer.log_posterior(case.paths, locus.estimate(case.snapshots, options)).values
+    logs = scorer.log_posterior(case.paths, locus.estimate(case.snapshots, options, residual=True)).values
     rows = Rows(run, "eval_random").open("random")
     own = rows.log_posterior.sel({"method": name}).values[rows.group.values == 2]
     np.testing.assert_allclose(own, logs[np.arange(len(logs)), case.truth], rtol=1e-5)
