@@ -72,7 +72,7 @@ def test_every_setup_is_what_its_settings_give(run: locus.Run) -> None:
             expected = phase_blind(case.paths, case.snapshots, own.radio).values[place, case.truth]
             np.testing.assert_allclose(stored.sel({"method": "phase_blind"}), expected, rtol=1e-4, atol=1e-4)
             scorer = locus.PathSet(own.radio, constants=fitted(run).constants)
-            observed = locus.estimate(case.snapshots, scorer.estimator)
+            observed = locus.estimate(case.snapshots, scorer.estimator, residual=True)
             expected = scorer.log_posterior(case.paths, observed).values[place, case.truth]
             np.testing.assert_allclose(stored.sel({"method": "path_set"}), expected, rtol=1e-4, atol=1e-4)
 
@@ -117,5 +117,5 @@ def test_figure_and_table_show_every_setup(run: locus.Run) -> None:
     assert shown >= set(FACTORS.values())
     table = radio_figures.radio_frame(found)
     assert len(table) == found.sizes["setup"]
-    assert (table["L of LOCUS-DT"] == "").sum() == 6
+    assert (table["L of LOCUS-DT [nat]"] == "").sum() == 6
     assert set(METHODS) == set(found.method.values)
