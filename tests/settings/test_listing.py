@@ -32,7 +32,7 @@ def test_settings_are_listed_with_value_default_and_meaning(capsys: pytest.Captu
     assert main(["settings", "--profile", "quick", "--set", "room.size=50", "--set", "radio.carrier=6e9"]) == 0
     text = capsys.readouterr().out
     found = {line.split()[0]: " ".join(line.split()) for line in text.splitlines() if line.startswith("  ")}
-    assert found["radio.carrier"] == "radio.carrier 6e+09 (default 1.2e+10) Carrier frequency [Hz]."
+    assert found["radio.carrier"] == "radio.carrier 6e+09 (default 1.2e+10) Frequency of the lowest subcarrier [Hz]."
     assert found["room.wall_gap"].startswith("room.wall_gap 2.5 (default 5) Minimum distance")
     assert found["training.num_layouts"].startswith("training.num_layouts 1200 (default 8000) ")
     assert found["twin.refraction"] == "twin.refraction false Trace paths through walls (Sionna only)."
