@@ -119,7 +119,7 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 # - **Left over.** An unreported path below the threshold still leaves its energy. If the twin knows where to look, the matched filter's power $P$ there, with all reported paths subtracted, replaces "not reported": a path makes it
 #   $\mathrm{e}^{-E} I_0(2 \sqrt{E P})$ times as probable as noise alone (*soft detection*).
 # - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, plan and position off by up to a metre and the compass by up to five degrees. Errors of position and compass are common to all
-#   paths of a snapshot, through the exact derivatives of lengths and angles. One component keeps all walls in place, but obstacles are gone or new: half of the paths may be missing.
+#   paths of a snapshot, through the exact derivatives of lengths and angles. One component keeps all walls in place, but obstacles are gone or new: {glue:text}`changed_miss:.0f` % of the paths may be missing.
 # - **A floor.** Whatever the model does not know has {glue:text}`floor:.1f` % of the probability, spread evenly over all candidates, so no place gets more than {glue:text}`most:.1f` %.
 # - **Doubt.** Errors of walls that several paths share are taken to be independent. So where a snapshot suggests a wrong twin, the logarithm of the likelihood is divided by up to {glue:text}`most_doubt:.1f`.
 #
@@ -166,6 +166,7 @@ parts = measured["path_set_parts"]
 glue("part_rooms", parts["num_rooms"], display=False)
 glue("floor", 100 * path_set.constants.floor, display=False)
 glue("most", 100 - 100 * path_set.constants.floor, display=False)
+glue("changed_miss", 100 * path_set.constants.changed_miss, display=False)
 glue("most_doubt", 1 + path_set.constants.doubt, display=False)
 glue("milliseconds", measured["path_set"]["milliseconds"]["path_set"]["alone"], display=False)
 glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["alone"], display=False)
@@ -252,7 +253,7 @@ glue("gain_left", float(loss.sel({"method": "left"}) - loss.sel({"method": "soft
 # *{glue:text}`nats_rooms` rooms of Eval Random, not all as in the table. Each row changes one thing: how paths are compared, or what the receiver knows. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots.*
 #
 # Comparing the same inputs as sets instead of lists changes the loss by {glue:text}`step_set:+.2f` nats, using delays by {glue:text}`step_delays:+.2f`, and lowering the threshold by
-# {glue:text}`step_soft:+.2f`. Perfect estimates would change it by {glue:text}`step_ideal:+.2f`; looking for unreported paths in what the real ones leave changes it by {glue:text}`gain_left:+.2f`.
+# {glue:text}`step_soft:+.2f`. Perfect estimates would change it by {glue:text}`step_ideal:+.2f`; looking for unreported paths in what the real ones leave changes it by {glue:text}`gain_left:+.2f` from the softer threshold.
 #
 # ### Calibration: is it honest?
 
