@@ -304,7 +304,7 @@ for key, title in (
 
 # %% [markdown]
 # *The first room of Eval Random and the strongest of its snapshots, whatever it shows. Dashed: walls and heading as the wrong twin believes them, off by {glue:text}`map_error:g` m and
-# {glue:text}`map_degrees:g` degrees. Red star: the transmitter. The first two maps are LOCUS-DT's. Titles: probability of the truth relative to a uniform guess.*
+# {glue:text}`map_degrees:g` degrees. Red star: the transmitter. Titles: probability of the truth relative to a uniform guess, here without floors but the path set's own.*
 #
 # ## What to take away
 #
