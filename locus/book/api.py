@@ -41,6 +41,10 @@ class Module:
         docstring = ast.get_docstring(self._body) or ""
         return "\n".join([f".. py:module:: {self.name}\n", f"{docstring}\n", *map(self._definition, found)])
 
+    def summary(self, name: str) -> str:
+        """First line of the docstring of one definition."""
+        return (ast.get_docstring(self.definitions[name]) or "").splitlines()[0]
+
     def public(self, name: str) -> str:
         """One definition, described as a name of ``locus`` itself."""
         return ".. py:currentmodule:: locus\n\n" + self._definition(

@@ -158,14 +158,25 @@ def _paper(name: str) -> xr.Dataset:
 
 
 def api() -> dict[str, Any]:
-    """Values for the API page: descriptions of the public names, and the first sentence of every module by folder."""
+    """Values for the API page: summaries and descriptions of the public names, and the purpose of every module.
+
+    All in the order of the paper.
+    """
     modules = _modules()
-    homes = {name: next(module for module in modules.values() if name in module.definitions) for name in locus.__all__}
+    homes: dict[str, Module] = {}
+    for module in modules.values():  # a folder may hand on a name of one of its modules
+        for name in module.definitions:
+            if f"{module.name}.".startswith(f"{locus.HOMES.get(name)}."):
+                homes.setdefault(name, module)
     folders: dict[str, dict[str, str]] = {}
     for name, module in modules.items():
         if name != "locus":
             folders.setdefault(name.split(".")[1], {})[name] = module.purpose
-    return {"names": {name: home.public(name) for name, home in homes.items()}, "folders": folders}
+    return {
+        "summaries": {name: home.summary(name) for name, home in homes.items()},
+        "names": {name: home.public(name) for name, home in homes.items()},
+        "folders": folders,
+    }
 
 
 def api_folders() -> dict[str, dict[str, str]]:
@@ -178,13 +189,18 @@ def api_folders() -> dict[str, dict[str, str]]:
 
 
 def _modules() -> dict[str, Module]:
-    """All modules of the package, parsed, by name."""
-    root = repository()
-    found = {}
-    for path in sorted(root.glob("locus/**/*.py")):
+    """All modules of the package, parsed, by name, folders in the order of the paper."""
+    root, found = repository(), {}
+    for path in root.glob("locus/**/*.py"):
         name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
         found[name] = Module(name, path)
-    return found
+    return {name: found[name] for name in sorted(found, key=lambda name: (_place(name), name))}
+
+
+def _place(name: str) -> int:
+    """Place of a module's folder in the order of the paper; the package itself comes first."""
+    _, *folder = name.split(".")
+    return 1 + architecture.FLOW.index(folder[0]) if folder else 0
 
 
 def status(run: Run) -> dict[str, Any]:

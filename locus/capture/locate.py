@@ -98,7 +98,7 @@ def locate(
 
     Returns:
         Dataset ([snapshot,] candidate): ``posterior``, which sums to 1; ``credible``, the mask of the smallest set that
-        holds 90 %; ``credible_area``, its area [m^2]; ``map_x`` and ``map_y``, the most probable candidate [m]; and the
+        holds 90 %; ``credible_area``, its area [m²]; ``map_x`` and ``map_y``, the most probable candidate [m]; and the
         estimated paths ``aoa``, ``delay``, ``snr_db`` and ``valid`` ([snapshot,] path). With ``"path_set"`` also
         ``twin_fit``, the probability that an exact twin would fit the capture worse, and ``twin_error`` ([snapshot,]
         level), the posterior of how wrong the twin is: the share of the tolerance that its errors reach. Attributes

@@ -43,7 +43,7 @@ STEP = 6.0
 SPACING = 1.0
 """Distance between neighbouring candidates [m]."""
 FOUND = 25.0
-"""Area of the 90 % set [m^2] below which the transmitter counts as found."""
+"""Area of the 90 % set [m²] below which the transmitter counts as found."""
 
 _SPLIT = "eval_random"
 _PART = 1000  # of the random streams of a walk: the first of this study

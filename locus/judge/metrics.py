@@ -52,7 +52,7 @@ def measure(
         log_posterior: log of the normalised posterior, (snapshot, candidate), with coordinates x and y [m] on
             candidate; -inf where a candidate is ruled out.
         truth: index of the true candidate, (snapshot).
-        area: free area [m^2], of which each candidate represents an equal part.
+        area: free area [m²], of which each candidate represents an equal part.
         rng: breaks ties between the truth and equally probable candidates.
         position: true position [m], (snapshot, 2); by default that of the true candidate.
 
@@ -227,12 +227,13 @@ def binned(rows: xr.Dataset, key: str) -> dict[str, xr.Dataset]:
 def coverage(
     level: ArrayLike, group: ArrayLike, rng: Generator, nominal: ArrayLike = NOMINAL, num_resamples: int = 2000
 ) -> xr.Dataset:
-    """Fraction of truths whose credible level is at most ``nominal``, with a simultaneous 95 % band about the diagonal.
+    r"""Share of truths with a credible level of at most ``nominal``, and a simultaneous 95 % band about the diagonal.
 
     For a calibrated score, the whole curve lies in the band in 95 % of all experiments. The band's half-width at
-    nominal level u is c sqrt(u (1 - u)), the shape expected under calibration; it vanishes at 0 and 1, where every
-    curve meets the diagonal. c is the 95 % quantile of the largest resampled deviation in units of sqrt(u (1 - u)).
-    Studentising by the bootstrap variance would fail near the ends, where that variance may be near 0 by chance.
+    nominal level u is :math:`c \sqrt{u (1 - u)}`, the shape expected under calibration; it vanishes at 0 and 1, where
+    every curve meets the diagonal. c is the 95 % quantile of the largest resampled deviation in units of
+    :math:`\sqrt{u (1 - u)}`. Studentising by the bootstrap variance would fail near the ends, where that variance may
+    be near 0 by chance.
 
     Returns:
         Dataset (nominal): ``coverage``, the band ``low`` to ``high``, and a scalar ``calibrated``: whether the curve is

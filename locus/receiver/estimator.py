@@ -75,11 +75,11 @@ def estimate(
 
 
 def threshold(options: EstimatorOptions, radio: Radio) -> float:
-    """Detection threshold: linear SNR per sample that the strongest peak of pure noise exceeds at the false-alarm rate.
+    r"""Detection threshold: linear SNR per sample that the highest peak of pure noise exceeds at the false-alarm rate.
 
     The matched filter's response to white noise is a random field over angle and delay. For high levels x, in units of
-    its mean power, the expected number of peaks above x is that of its excursion sets, C (x - 1/2) exp(-x), where C
-    follows from the spread of the subcarriers and of the antennas.
+    its mean power, the expected number of peaks above x is that of its excursion sets, :math:`C (x - 1/2)\, e^{-x}`.
+    The spread of N subcarriers and M antennas gives :math:`C = \tfrac{\pi}{3} \sqrt{(N^2 - 1)(M^2 - 1)}`.
     """
     n, m = radio.num_subcarriers, radio.num_antennas
     cells = math.pi / 3 * math.sqrt((n * n - 1) * max(m * m - 1, 1))

@@ -43,7 +43,7 @@ _MAX_SHAPES = 40_000  # with _MAX_ROOMS: give up on impossible settings after a 
 
 @dataclass(frozen=True)
 class Pose:
-    """Receiver pose p = (x^r, phi^r) of eq. (1): position of antenna 0 [m] and broadside direction [rad]."""
+    r"""Receiver pose :math:`p = (x^r, \phi^r)` of eq. (1): position of antenna 0 [m] and broadside direction [rad]."""
 
     x: float
     y: float

@@ -27,7 +27,7 @@ THICKEST = 1.0
 _JOINED = 1e-4  # [m], points closer than this are one
 _STRAIGHT = 2e-4  # [m], corners that stand out less than this are none
 _LEANS = 0.01  # vertical part of a wall's normal above which it leans noticeably: 0.6 degrees
-_LEAST = 1e-4  # [m^2], smaller outlines are rounding errors
+_LEAST = 1e-4  # [m²], smaller outlines are rounding errors
 _MAX_SEGMENTS = 20_000
 
 

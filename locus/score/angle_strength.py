@@ -1,19 +1,22 @@
-"""Angles and strengths: traced paths of every candidate and observed paths in, a posterior that ignores delays out.
+r"""Angles and strengths: traced paths of every candidate and observed paths in, a posterior that ignores delays out.
 
 A likelihood of the observed paths, for whoever distrusts delays of a receiver that is not synchronised. With the
 energies E and x of a traced and an observed path (N M times the SNR, N subcarriers, M antennas) and their sines s:
 
-- The root of x is Gaussian with mean sqrt(E + 3/2) and variance 1/2: x has four degrees of freedom, as the estimator
-  maximises over angle and delay. A path is reported if x exceeds the estimator's threshold, or, if all reportable
-  paths are reported, the weakest of them.
-- Its sine is Gaussian with the Cramér-Rao variance 6 / (pi^2 (M^2 - 1) sqrt(x E)).
+- The root of x is Gaussian with mean :math:`\sqrt{E + 3/2}` and variance 1/2: x has four degrees of freedom, as the
+  estimator maximises over angle and delay. A path is reported if x exceeds the estimator's threshold, or, if all
+  reportable paths are reported, the weakest of them.
+- Its sine is Gaussian with the Cramér-Rao variance :math:`6 / (\pi^2 (M^2 - 1) \sqrt{x E})`.
 - Some estimates are disturbed by another path within a resolution cell: their strengths and sines err by more.
 - False paths have the density of noise peaks, see :func:`locus.receiver.estimator.threshold`, uniform in the sine;
-  other paths that the twin does not trace have one that falls as x^(-3/2).
+  other paths that the twin does not trace have one that falls as :math:`x^{-3/2}`.
 
 The observed paths are independent, and each stems from one of the traced ones or is false:
 
-    product over j of miss_j  x  product over q of [clutter_q + sum over j of psi_jq / miss_j].
+.. math:: \prod_j m_j \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}}{m_j} \Big],
+
+where :math:`m_j` is the probability that path j is not reported, :math:`c_q` the density of false paths, and
+:math:`\psi_{jq}` the density with which traced path j is observed as q.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Errors shared by all paths: an assignment of observed to traced paths in, how much better they explain it out.
+r"""Errors shared by all paths: an assignment of observed to traced paths in, how much better they explain it out.
 
-Receiver position and heading err once for all paths of a snapshot. With e the unit vector of arrival and l the length
-of a path, the exact derivatives of length and angle are, for every number of reflections,
+Receiver position r and heading φ err once for all paths of a snapshot. With :math:`\mathbf e` the unit vector of
+arrival and :math:`\ell` the length of a path, the exact derivatives of length and angle are, for every number of
+reflections,
 
-    dl = -e . dr,    dtheta = -e_perp . dr / l - dheading
+.. math:: d\ell = -\mathbf e \cdot d\mathbf r, \qquad d\theta = -\mathbf e_\perp \cdot d\mathbf r / \ell - d\phi
 
 since the image of the transmitter stays where it is when the receiver moves. Given the assignment, everything is
 Gaussian: the sync offset has a flat prior, position and heading have theirs, and what is left is independent. The

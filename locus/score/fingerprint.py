@@ -1,16 +1,19 @@
-"""The nearest fingerprint: traced paths of every candidate and observed paths in, a posterior from their distance out.
+r"""The nearest fingerprint: traced paths of every candidate and observed paths in, a posterior from their distance out.
 
 What a practitioner would try first. The fingerprint of a candidate is the list of the paths that the twin traces above
 the estimator's threshold, the strongest only, as many as the estimator reports. The distance between it and the
 observed list is that of the cheapest assignment (a GOSPA metric of order 1 with cutoff 1): a pair costs
 
-    d = sqrt((difference of sines / (2 / M))^2 + (difference of delays B)^2 + (difference of strengths / 20 dB)^2)
+.. math::
 
-with M antennas and bandwidth B, so in angle and delay in resolution cells and in strength in powers of ten of the
-amplitude; a path on either side that has no partner costs 1/2, so that pairs with d > 1 are never made. Sines are
-compared modulo 2 and delays modulo the pilot's period. The sync offset is the one with the smallest distance among
-those that bring the strongest observed path onto one of the traced. The posterior is proportional to
-exp(-distance / temperature): a single number to fit.
+    d = \sqrt{\Big(\frac{\Delta \sin\theta}{2 / M}\Big)^2 + (B\, \Delta\tau)^2
+        + \Big(\frac{\Delta\gamma}{20\ \mathrm{dB}}\Big)^2}
+
+from the differences of sines, delays and strengths, with M antennas and bandwidth B, so in angle and delay in
+resolution cells and in strength in powers of ten of the amplitude; a path on either side that has no partner costs 1/2,
+so that pairs with d > 1 are never made. Sines are compared modulo 2 and delays modulo the pilot's period. The sync
+offset is the one with the smallest distance among those that bring the strongest observed path onto one of the traced.
+The posterior is proportional to :math:`e^{-\text{distance} / \text{temperature}}`: a single number to fit.
 """
 
 from __future__ import annotations

@@ -33,10 +33,11 @@ Look = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) -> xr.DataArray:
-    """Log posterior, eq. (2), of a receiver that knows each candidate's signal except for carrier phase and timing.
+    r"""Log posterior, eq. (2), of a receiver that knows each candidate's signal except for carrier phase and timing.
 
-    A snapshot is y = exp(j phi) D(t) s + noise. The phase phi is integrated in closed form, which gives
-    ``I0(2 |s^H D(t)^H y|) exp(-|s|^2)``; the offset t numerically. The prior is uniform over the candidates with paths.
+    A snapshot is :math:`y = e^{j \phi} D(t) s` + noise. The phase is integrated in closed form, which gives
+    :math:`I_0(2 |s^H D(t)^H y|)\, e^{-|s|^2}`; the offset t numerically. The prior is uniform over the candidates with
+    paths.
 
     Args:
         paths: traced paths (candidate, path) of a group.
@@ -56,8 +57,8 @@ def phase_blind(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = 
     """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path, but not its phase.
 
     Path gains are independent zero-mean complex Gaussians with the traced powers P, so that a snapshot is complex
-    Gaussian with covariance I + A P A^H; each column of A is the array response of a path times its delay response.
-    Arguments and result are those of :func:`bayes`.
+    Gaussian with covariance :math:`I + A P A^H`; each column of A is the array response of a path times its delay
+    response. Arguments and result are those of :func:`bayes`.
     """
     return _posterior(paths, snapshots, radio, _unknown_phases)
 

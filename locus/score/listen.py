@@ -1,12 +1,12 @@
-"""Where to listen next: what is known of the transmitter and poses within reach in, the information they promise out.
+r"""Where to listen next: what is known of the transmitter and poses within reach in, the information they promise out.
 
 The information that a snapshot promises is the mutual information between it and the transmitter's position: by how
-many nats it will narrow the posterior, on average. With p_i the probability of candidate i, L_i its likelihood and y_i
-the path set that the twin predicts of it, free of noise,
+many nats it will narrow the posterior, on average. With :math:`p_i` the probability of candidate i, :math:`L_i` its
+likelihood and :math:`y_i` the path set that the twin predicts of it, free of noise,
 
-    I = -sum over i of p_i ln sum over j of p_j exp(-D_ij),    D_ij = ln L_i(y_i) - ln L_j(y_i).
+.. math:: I = -\sum_i p_i \ln \sum_j p_j\, e^{-D_{ij}}, \qquad D_{ij} = \ln L_i(y_i) - \ln L_j(y_i).
 
-For likelihoods that are Gaussian about their predictions, D_ij is what ln L_i - ln L_j is on average.
+For likelihoods that are Gaussian about their predictions, :math:`D_{ij}` is the mean of :math:`\ln L_i - \ln L_j`.
 """
 
 from __future__ import annotations

@@ -82,17 +82,17 @@ class Widths(NamedTuple):
     sine: float
     """Variance of an estimated sine at energy 1; 0 if a single antenna sees no angles."""
     delay: float
-    """Variance of an estimated delay at energy 1 [samples^2]."""
+    """Variance of an estimated delay at energy 1 [samples²]."""
     sine_excess: float
     """Variance of the sine at infinite energy."""
     delay_excess: float
-    """Variance of the delay at infinite energy [samples^2]."""
+    """Variance of the delay at infinite energy [samples²]."""
     gain_excess: float
     """Variance of the relative error of the amplitude at infinite energy."""
     sine_tail: float
     """Variance that a disturbed sine has in addition."""
     delay_tail: float
-    """Variance that a disturbed delay has in addition [samples^2]."""
+    """Variance that a disturbed delay has in addition [samples²]."""
     gain_tail: float
     """Variance that a disturbed amplitude has in addition."""
     tail_share: float
@@ -100,11 +100,11 @@ class Widths(NamedTuple):
     samples_per_metre: float
     """Delay per metre [samples/m]."""
     most_delay: float
-    """Largest variance of a delay [samples^2], which is known modulo the period only."""
+    """Largest variance of a delay [samples²], which is known modulo the period only."""
     period: float
     """Period of the pilot [samples]."""
     blur: float
-    """Variance of the transmitter's place about its candidate along any axis [m^2]."""
+    """Variance of the transmitter's place about its candidate along any axis [m²]."""
     window: float
     """Sync offsets are uniform in [0, window), at most a period [samples]; 0 if the offset is known to be 0."""
 

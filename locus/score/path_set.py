@@ -1,4 +1,4 @@
-"""The likelihood of path sets: traced paths of every candidate and observed paths in, a posterior out.
+r"""The likelihood of path sets: traced paths of every candidate and observed paths in, a posterior out.
 
 Theory gives most of it, and a few constants are fitted (:class:`locus.score.tolerance.Constants`). Every traced path is
 reported with some probability, with errors that theory gives; whatever else is reported is clutter. With the energies E
@@ -7,12 +7,14 @@ and x of a traced and an observed path (N M times the SNR, N subcarriers, M ante
 
 - A path is reported if x exceeds the estimator's threshold T. If all K reportable paths are reported, the others are
   only known to be weaker than the weakest of them, which then replaces T. Energy: :mod:`locus.score.strength`.
-- Its sine and delay have the Cramér-Rao variances 6 / (pi^2 (M^2 - 1) e) and 3 N^2 / (2 pi^2 (N^2 - 1) e) at the energy
-  e = sqrt(x E): the estimate is the highest of all points about the true one, and the more it exceeds what the path
-  itself gives, the farther it tends to lie away. The twin's errors add variances (:mod:`locus.score.tolerance`).
-- False paths have the density C (x - 3/2) exp(-x) / (2 N), C = pi / 3 sqrt((N^2 - 1) (M^2 - 1)), in x, s and d: the
-  derivative of the expected number of noise peaks, see :func:`locus.receiver.estimator.threshold`. Paths of the world
-  that the twin does not trace have a density that falls as x^(-3/2).
+- Its sine and delay have the Cramér-Rao variances :math:`6 / (\pi^2 (M^2 - 1) e)` and
+  :math:`3 N^2 / (2 \pi^2 (N^2 - 1) e)` at the energy :math:`e = \sqrt{x E}`: the estimate is the highest of all points
+  about the true one, and the more it exceeds what the path itself gives, the farther it tends to lie away. The twin's
+  errors add variances (:mod:`locus.score.tolerance`).
+- False paths have the density :math:`C (x - 3/2)\, e^{-x} / (2 N)` in x, s and d, with
+  :math:`C = \tfrac{\pi}{3} \sqrt{(N^2 - 1)(M^2 - 1)}`: the derivative of the expected number of noise peaks, see
+  :func:`locus.receiver.estimator.threshold`. Paths of the world that the twin does not trace have a density that falls
+  as :math:`x^{-3/2}`.
 - Of two traced paths side by side, the stronger may absorb the weaker, and is then estimated elsewhere
   (:func:`locus.score.path_arrays.arrange_traced`).
 - If the observed paths come with what they leave, and a component knows where an unreported path would be, the power at
@@ -21,9 +23,11 @@ and x of a traced and an observed path (N M times the SNR, N subcarriers, M ante
 Given t, observed paths are independent, if one traced path may explain several of them (the exact sum over assignments
 differs by 0.01 nats on average):
 
-    product over j of miss_j  x  product over q of [clutter_q + sum over j of psi_jq(t) / miss_j],
+.. math:: \prod_j m_j \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}(t)}{m_j} \Big],
 
-where psi_jq, integrated over all that may be reported, and miss_j sum to 1 for each traced path j.
+where :math:`c_q` is the density of clutter, :math:`m_j` the probability that traced path j is not reported and
+:math:`\psi_{jq}` the density with which it is observed as q; :math:`m_j` and the integral of :math:`\psi_{jq}` over all
+that may be reported sum to 1.
 """
 
 from __future__ import annotations

@@ -1,19 +1,25 @@
-"""The phase-free limit: traced paths of a group and its snapshots in; the log posterior without path phases out.
+r"""The phase-free limit: traced paths of a group and its snapshots in; the log posterior without path phases out.
 
-A receiver knows angle, delay and amplitude a_j of every path of a candidate; the phases are independent and uniform.
-Given the sync offset, a snapshot is y = sum of a_j exp(i phi_j) b_j + noise. The integral over all phases has no closed
-form, so it is estimated by importance sampling. The reference is the phase-blind receiver, whose gains are Gaussian. An
-offset is drawn from its posterior; then the paths, strongest first, get a phase each, while the gains of all later
-paths j + 1, ... stay Gaussian, with covariance S_j = I + sum over k > j of a_k^2 b_k b_k^H. With
+A receiver knows angle, delay and amplitude :math:`a_j` of every path of a candidate; the phases are independent and
+uniform. Given the sync offset, a snapshot is :math:`y = \sum_j a_j e^{i \phi_j} b_j` + noise. The integral over all
+phases has no closed form, so it is estimated by importance sampling. The reference is the phase-blind receiver, whose
+gains are Gaussian. An offset is drawn from its posterior; then the paths, strongest first, get a phase each, while the
+gains of all later paths stay Gaussian, with covariance :math:`S_j = I + \sum_{k > j} a_k^2 b_k b_k^H`. With
 
-    kappa_j = b_j^H S_j^-1 b_j  and  r_j = b_j^H S_j^-1 (y - sum over i < j of a_i exp(i phi_i) b_i),
+.. math::
 
-phi_j is drawn from its exact distribution in that model, von Mises (arg r_j, 2 a_j abs(r_j)). The step multiplies
+    \kappa_j = b_j^H S_j^{-1} b_j, \qquad r_j = b_j^H S_j^{-1} \Big(y - \sum_{i < j} a_i e^{i \phi_i} b_i\Big),
+
+:math:`\phi_j` is drawn from its exact distribution in that model, von Mises with mean :math:`\arg r_j` and
+concentration :math:`2 a_j |r_j|`. The step multiplies
 the likelihood by the ratio of the two models, path j with a uniform phase over path j with a Gaussian gain:
 
-    W_j = (1 + a_j^2 kappa_j) exp(-a_j^2 kappa_j - (a_j abs(r_j))^2 / (1 + a_j^2 kappa_j)) I0(2 a_j abs(r_j)).
+.. math::
 
-The mean of the product of all W_j is, without bias, the ratio of the phase-free to the phase-blind likelihood.
+    W_j = (1 + a_j^2 \kappa_j) \exp\Big(-a_j^2 \kappa_j - \frac{a_j^2 |r_j|^2}{1 + a_j^2 \kappa_j}\Big)
+        I_0(2 a_j |r_j|).
+
+The mean of the product of all :math:`W_j` is, without bias, the ratio of the phase-free to the phase-blind likelihood.
 """
 
 from __future__ import annotations

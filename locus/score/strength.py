@@ -1,13 +1,17 @@
-"""Strength of a detected path: its energy, as the twin predicts it, in; density and detection probability out.
+r"""Strength of a detected path: its energy, as the twin predicts it, in; density and detection probability out.
 
 Energies are those after coherent integration over all N samples and M antennas, in units of the noise: N M times the
 SNR. The estimator maximises over angle and delay, so the energy x that it finds for a path of energy E is noncentral
 chi-square with four degrees of freedom, not two:
 
-    f(x | E) = sqrt(x / E) exp(-x - E) I1(2 sqrt(x E)),    P(x > T | E) = Q_2(sqrt(2 E), sqrt(2 T)),
+.. math::
 
-with Marcum's Q function. An uncertain amplitude widens it: x = v y, where y has noncentrality (E + 2) / v - 2. The mean
-stays E + 2, the variance of sqrt(x) grows from 1/2 to about v / 2, and both functions keep their form.
+    f(x \mid E) = \sqrt{x / E}\; e^{-x - E} I_1(2 \sqrt{x E}), \qquad
+    P(x > T \mid E) = Q_2(\sqrt{2 E}, \sqrt{2 T}),
+
+with Marcum's Q function. An uncertain amplitude widens it: :math:`x = v y`, where y has noncentrality
+:math:`(E + 2) / v - 2`. The mean stays :math:`E + 2`, the variance of :math:`\sqrt x` grows from 1/2 to about v/2, and
+both functions keep their form.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ FINE = 16
 
 @njit(cache=True, fastmath=True)
 def bessel_over(z):
-    """exp(-z) I1(z) / z for z >= 0, with a relative error below 1e-6 (Abramowitz and Stegun 9.8.3 and 9.8.4)."""
+    r""":math:`e^{-z} I_1(z) / z` for z ≥ 0, relative error below 1e-6 (Abramowitz and Stegun 9.8.3 and 9.8.4)."""
     if z < 3.75:
         t = z * z * (1 / 14.0625)
         value = 0.00301532 + t * 0.00032411

@@ -1,9 +1,9 @@
-"""The unknown sync offset: the output power of a receiver's filters, over the offset, in; the log likelihood out.
+r"""The unknown sync offset: the output power of a receiver's filters, over the offset, in; the log likelihood out.
 
 With the offset t in pilot periods, the power q(t) of a candidate is a trigonometric polynomial, given exactly by its
-Fourier coefficients. A receiver integrates ``exp(q)``, or ``I0(2 sqrt(q))`` if it knows the phases of the paths, over
-the prior of t. A weak signal gives a smooth integrand, which a grid of bins resolves. A strong one gives peaks of any
-narrowness, which are integrated locally: cells are halved until the integrand varies little within each.
+Fourier coefficients. A receiver integrates :math:`e^q`, or :math:`I_0(2 \sqrt q)` if it knows the phases of the paths,
+over the prior of t. A weak signal gives a smooth integrand, which a grid of bins resolves. A strong one gives peaks of
+any narrowness, which are integrated locally: cells are halved until the integrand varies little within each.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def folded_prior(radio: Radio) -> OffsetPrior:
 def log_integrals(
     coefficients: Tensor, constant: NDArray[np.float64], prior: OffsetPrior | None, *, coherent: bool
 ) -> NDArray[np.float64]:
-    """Logarithm of the integral over the offset, minus ``constant``, for each candidate of one snapshot.
+    r"""Logarithm of the integral over the offset, minus ``constant``, for each candidate of one snapshot.
 
     Args:
         coefficients: Fourier coefficients (candidate, frequency) of q.
         constant: term (candidate) of the log likelihood that does not depend on the offset.
         prior: None for a known offset of 0.
-        coherent: whether the integrand is ``I0(2 sqrt(q))``, not ``exp(q)``.
+        coherent: whether the integrand is :math:`I_0(2 \sqrt q)`, not :math:`e^q`.
 
     Returns:
         Log likelihood (candidate). For candidates more than ``HOPELESS`` below the best one it is only an upper bound.

@@ -138,11 +138,11 @@ class Components(NamedTuple):
     heading: NDArray[np.float64]
     """Turn that is added to all traced angles [rad]."""
     turn_variance: NDArray[np.float64]
-    """Variance of a path's angle about that turn [rad^2]."""
+    """Variance of a path's angle about that turn [rad²]."""
     variance: NDArray[np.float64]
-    """Variance of the receiver position along any axis [m^2]."""
+    """Variance of the receiver position along any axis [m²]."""
     reflection_variance: NDArray[np.float64]
-    """Variance that each reflection adds to the position of an image along any axis [m^2]."""
+    """Variance that each reflection adds to the position of an image along any axis [m²]."""
     gain_variance: NDArray[np.float64]
     """Variance that each reflection adds to the relative error of a path's amplitude."""
     miss: NDArray[np.float64]

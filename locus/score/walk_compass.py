@@ -30,7 +30,7 @@ class HeadingError(NamedTuple):
 
 
 def heading_posterior(weight: Floats, mean: Floats, variance: Floats) -> HeadingError:
-    """Posterior from the weights, means [rad] and variances [rad^2] of Gaussians."""
+    """Posterior from the weights, means [rad] and variances [rad²] of Gaussians."""
     kept = weight > NEGLIGIBLE * weight.max()
     share = weight[kept] / weight[kept].sum()
     centres, deviations = mean[kept], np.sqrt(np.maximum(variance[kept], 0.0))

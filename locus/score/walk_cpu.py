@@ -198,7 +198,7 @@ def element_slope(azimuth):
 
 @njit(cache=True, fastmath=True)
 def _variances(slope, spread, east, north, length, moment):
-    """Variances of a path's length [m^2] and angle [rad^2] from the shared errors."""
+    """Variances of a path's length [m²] and angle [rad²] from the shared errors."""
     size = len(spread)
     for axis in range(2):
         moment[axis, :] = 0.0

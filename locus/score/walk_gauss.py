@@ -1,8 +1,8 @@
 """Gaussian of the errors that a walk's snapshots share: an assignment in; its density, and the errors corrected, out.
 
 Like :mod:`locus.score.common_errors`, but with any number of shared unknowns, whose Gaussian is what earlier snapshots
-have left of the prior. The residuals of an assignment have the covariance S = H P H^T + R. The sync offset, fresh in
-every snapshot, has a flat prior: what lies along the vector u of the delays carries no information.
+have left of the prior. The residuals of an assignment have the covariance :math:`S = H P H^T + R`. The sync offset,
+fresh in every snapshot, has a flat prior: what lies along the vector u of the delays carries no information.
 """
 
 from __future__ import annotations

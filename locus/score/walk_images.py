@@ -1,12 +1,14 @@
-"""Images of the transmitter: traced paths in; how each path's image moves with the errors of plan and positions out.
+r"""Images of the transmitter: traced paths in; how each path's image moves with the errors of plan and positions out.
 
-A path that bounces off the walls w1 (nearest the receiver) to wn seems to come from the image R_w1 ... R_wn x of the
-transmitter x. Reflections are affine, in the point and in the place of the wall, so the image moves exactly linearly:
-with M_w the linear part of R_w and n_w the normal of a wall that is displaced by delta along it,
+A path that bounces off the walls 1 (nearest the receiver) to n seems to come from the image
+:math:`\mathbf I = R_1 \cdots R_n \mathbf x` of the transmitter :math:`\mathbf x`. Reflections are affine, in the point
+and in the place of the wall, so the image moves exactly linearly: with :math:`M_k` the linear part of :math:`R_k` and
+:math:`\mathbf n_k` the normal of a wall that is displaced by :math:`\delta_k` along it,
 
-    dI = M_w1 ... M_wn dx + sum over k of 2 delta_k M_w1 ... M_w(k-1) n_wk,
+.. math:: d\mathbf I = M_1 \cdots M_n\, d\mathbf x + \sum_k 2 \delta_k M_1 \cdots M_{k-1} \mathbf n_k,
 
-and relative to the receiver by -dr in addition. Only length and angle of I - r are nonlinear.
+and relative to the receiver by :math:`-d\mathbf r` in addition. Only length and angle of :math:`\mathbf I - \mathbf r`
+are nonlinear.
 """
 
 from __future__ import annotations

@@ -19,6 +19,6 @@ def element_gain_db(azimuth):  # type: ignore[no-untyped-def]
 
 
 def array_response(aoa: ArrayLike, num_antennas: int) -> NDArray[np.complex128]:
-    """Array response b_R of eq. (19), exp(-j pi m sin(aoa)) for antenna m, half-wavelength spacing: (..., antenna)."""
+    r"""Array response (..., antenna) of eq. (19), :math:`e^{-j \pi m \sin\theta}` for half-wavelength spacing."""
     sine = np.sin(np.asarray(aoa, dtype=float))[..., np.newaxis]
     return np.asarray(np.exp(-1j * np.pi * np.arange(num_antennas) * sine))

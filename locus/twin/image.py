@@ -24,7 +24,7 @@ from locus.twin.base import PathArrays, Twin
 # mypy: disable-error-code="no-untyped-def"
 
 SLACK = 1e-9
-"""Tolerance of cross products [m^2]: when in doubt, clipping keeps a beam."""
+"""Tolerance of cross products [m²]: when in doubt, clipping keeps a beam."""
 
 
 class ImageTwin(Twin):

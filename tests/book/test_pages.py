@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import locus
-from locus.book import device, pages, reading_page, scaling
+from locus.book import architecture, device, pages, reading_page, scaling
 from locus.book.api import Module
 from locus.experiment.run import repository
 from locus.score.pairwise import PairNetwork
@@ -21,12 +21,20 @@ from locus.settings import units
 
 
 def test_api_describes_every_public_name_with_its_docstring() -> None:
-    names = pages.api()["names"]
-    assert list(names) == locus.__all__
-    for name, text in names.items():
+    values = pages.api()
+    assert values["names"].keys() == values["summaries"].keys() == set(locus.__all__)
+    for name, text in values["names"].items():
         docstring = inspect.getdoc(getattr(locus, name))
         assert docstring
-        assert docstring.splitlines()[0] in text
+        assert values["summaries"][name] == docstring.splitlines()[0]
+        assert values["summaries"][name] in text
+
+
+def test_the_api_follows_the_order_of_the_paper() -> None:
+    values = pages.api()
+    assert list(values["folders"]) == list(architecture.FLOW)
+    names = list(values["names"])
+    assert names.index("Layout") < names.index("make_twin") < names.index("estimate") < names.index("PathSet")
 
 
 def test_api_describes_every_module() -> None:

@@ -126,7 +126,7 @@ def learning_curves(run: Run, names: Sequence[str]) -> xr.Dataset:
 
 
 def islands(log_posterior: xr.DataArray, step: float, mass: float = 0.9) -> list[float]:
-    """Areas [m^2], largest first, of the connected regions of the smallest set of grid points that holds ``mass``.
+    """Areas [m²], largest first, of the connected regions of the smallest set of grid points that holds ``mass``.
 
     Args:
         log_posterior: log posterior (candidate) on a regular grid, with coordinates x and y [m].
