@@ -103,7 +103,7 @@ export function buildPage(root, settings, { given, walk }, actions) {
   );
   const paths = make("div", { class: "paths" }, stems, stemsLegend(stemsNote));
   const told = make("div", { class: "told" }, readouts, walk.compass);
-  root.replaceChildren(make("div", { class: "panes" }, left, paths, told, controls), help);
+  root.replaceChildren(make("div", { class: "panes" }, left, paths, told, controls, help));
   const choices = () => ({
     method: method.value,
     powerChange: Number(snr.input.value),

@@ -47,7 +47,7 @@ class PathArrays(NamedTuple):
 
 
 class Twin(ABC):
-    """Digital twin Psi(L, p, x) of eq. (4): maps a layout, a receiver pose and candidates to their multipath."""
+    """Digital twin Ψ of eq. (4): maps a layout, a receiver pose and candidates to their multipath."""
 
     name: str
 
