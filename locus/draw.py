@@ -101,7 +101,10 @@ def draw_room(axes: Axes, layout: Layout) -> None:
 
 
 def draw_receiver(axes: Axes, pose: Pose, scale: float = 1.0) -> None:
-    """Draw a blue marker and an arrow along the heading, both with a white rim; ``scale`` shrinks them."""
+    """Draw a blue marker and an arrow along the heading, both with a white rim.
+
+    ``scale`` multiplies the size of the marker and the width of the arrow, whose length is divided by its root.
+    """
     x0, x1 = axes.get_xlim()
     length = 0.1 * abs(x1 - x0) / np.sqrt(scale)
     tip = (pose.x + length * np.cos(pose.heading), pose.y + length * np.sin(pose.heading))

@@ -16,7 +16,7 @@
 # A radio transmitter is somewhere in a room, and a receiver hears it once. Where may it be? Walls reflect radio waves, so the
 # receiver hears the transmitter from several directions at once, and the pattern of directions and strengths differs from
 # place to place. If the room is known, that pattern can be **predicted** for every place. A model that does so is a *digital twin*.
-# This chapter builds one, draws what it predicts, and checks that no path is missing.
+# This chapter builds one, draws what it predicts, and checks how many paths are missing.
 
 # %% tags=["parameters"]
 run = "quick"
@@ -72,8 +72,8 @@ figure = stage_figures.room_figure(layout, pose, candidates)
 #
 # ## What the twin predicts
 #
-# For a candidate $\boldsymbol x^t$ the twin returns the strongest paths, each with an angle of arrival $\theta$, a delay $\tau$,
-# a complex gain $\alpha$ and a signal-to-noise ratio $\gamma$:
+# For a candidate $\boldsymbol x^t$ the twin returns the strongest paths, each with an angle of arrival $\theta$, counter-clockwise from the heading, a delay $\tau$,
+# a complex gain $\alpha$ and a signal-to-noise ratio $\gamma$ per sample and antenna:
 #
 # (eq-3)=
 # $$
@@ -100,7 +100,7 @@ titles = {"image": "image twin", "sionna": "Sionna twin"}
 one = {titles[name]: data.isel(candidate=candidate) for name, data in paths.items()}
 figure = stage_figures.ray_figure(layout, pose, one)
 # %% [markdown]
-# *Left: every ray leaves a wall at the angle at which it arrived. Right: a cross inside a circle is a path that both twins
+# *Left: the candidate (star) and the receiver (blue). Every ray leaves a wall at the angle at which it arrived. Right: a cross inside a circle is a path that both twins
 # found, at the same angle and strength. Colours count bounces. Paths from behind the array (beyond 90 degrees) are up to 30 dB weaker, because the antenna element of 3GPP TR 38.901, which
 # the paper uses, faces forward.*
 #
@@ -129,7 +129,7 @@ glue("silent", 100 * float((~grid.valid.any("path")).mean()), display=False)
 glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 
 # %% [markdown]
-# *Left: the strongest path follows the pattern of an antenna element, with deep shadow behind the array and behind obstacles. Where the map is white, no path arrives at all. Right:
+# *Left: the strongest path follows the pattern of an antenna element, weaker behind the array, where echoes remain, and far weaker behind obstacles. White areas: no path arrives at all; the narrow rims of obstacles are too close to a wall for a candidate. Right:
 # sharp edges follow the shadows of corners, where a path appears or disappears. Later on, only the 16 strongest are kept, and the six strongest compared.*
 #
 # The transmitter sends 0 dBm at 12 GHz; the noise in 200 MHz, at a noise figure of 7 dB, is {glue:text}`noise_dbm:.1f` dBm. In this room
@@ -140,7 +140,7 @@ glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 #
 # If the twin misses a path, it makes a false statement about a place: "from here you would not hear this echo". Ray
 # launchers can miss paths. So we compare both twins path by path in random rooms. Paths within 1 cm of a corner, where
-# rounding decides, are counted separately.
+# rounding decides, are counted separately. So are the gains of paths with a segment shorter than 5 cm, for which Sionna's single precision is too coarse.
 
 # %%
 contenders = {name: locus.make_twin(name, config.radio, uncut) for name in ("image", "sionna")}
@@ -156,7 +156,7 @@ glue("found_text", words.all_but(check.missing, check.num_paths), display=False)
 glue("extra_text", words.count(check.extra), display=False)
 
 # %% [markdown]
-# In {glue:text}`check_layouts` rooms Sionna, as we use it, finds {glue:text}`found_text` paths of the exact twin and invents {glue:text}`extra_text`.
+# In {glue:text}`check_layouts` rooms, apart from paths at corners, Sionna as we use it finds {glue:text}`found_text` paths of the exact twin and invents {glue:text}`extra_text`.
 #
 # ## Faster than the obvious way
 #

@@ -58,7 +58,7 @@ style.use()
 # $$
 #
 # $N = 128$ samples of $N_{\mathsf{rx}} = 8$ antennas. It does not know when the pilot began, and its oscillator has a phase of its own, so
-# delays are known only relative to each other, and gains only up to a common phase. Here is the strongest of the ten snapshots of the
+# delays are known only relative to each other and modulo the period, and gains only up to a common phase. Here is the strongest of the ten snapshots of the
 # first test room.
 
 # %% mystnb={"image": {"alt": "Left: magnitude of the received samples of eight antennas. Right: matched filter over angle and delay with true and estimated paths marked"}} tags=["hide-input"]
@@ -108,7 +108,7 @@ figure = stage_figures.snapshot_figure(chosen, truth, observed)
 stage_figures.path_table(observed)
 
 # %% [markdown]
-# *The estimated paths, strongest first.*
+# *The estimated paths, strongest first. Delays count from the start of the snapshot and wrap around after one period, {glue:text}`period_ns:.0f` ns.*
 #
 # ## As good as it can be
 #
@@ -185,17 +185,18 @@ figure = stage_figures.pairs_figure(pairs)
 found = pairs.where(pairs.valid, drop=True)
 front = abs(found.true_aoa) < np.pi / 2
 error = abs(found.aoa - np.arcsin(np.sin(found.true_aoa)))
+glue("period_ns", 1e9 * radio.num_subcarriers / radio.bandwidth, display=False)
 glue("num_pairs", int(pairs.sizes["snapshot"]), display=False)
 glue("share_found", 100 * float(pairs.valid.mean()), display=False)
-glue("share_behind", 100 * float((~front).mean()), display=False)
+glue("share_behind", 100 * float((~front & (error < np.radians(2))).mean()), display=False)
 glue("folded_within", 100 * float((error < np.radians(2)).mean()), display=False)
 
 # %% [markdown]
-# *Left: estimates lie on the diagonal, or on its mirror images if the path arrives from behind the array. Right: strengths agree down to the
-# threshold (dashed). Points along it are false alarms; points off the diagonal are snapshots in which several paths overlap.*
+# *Left: most estimates lie on the diagonal, a few on its mirror images, where the path arrives from behind the array. Scattered points are mostly false alarms; those near ±90 degrees with the wrong sign are
+# paths along the array, which half-wavelength spacing cannot tell apart. Right: strengths agree down to the threshold (dashed). Points along it are false alarms; most points off the diagonal are snapshots in which several paths overlap.*
 #
-# Of {glue:text}`num_pairs` snapshots, {glue:text}`share_found:.0f` % yield a path; in the others the transmitter is in deep shadow or behind the array. With front and back
-# folded together, {glue:text}`folded_within:.0f` % of the strongest angles are right to within 2 degrees.
+# Of {glue:text}`num_pairs` snapshots, {glue:text}`share_found:.0f` % yield a path, false alarms included; in most others the strongest path is below the threshold. Of the strongest angles found,
+# {glue:text}`folded_within:.0f` % are right to within 2 degrees, with front and back folded together.
 #
 # ## Front or back?
 #
@@ -209,7 +210,7 @@ figure = stage_figures.ambiguity_figure(np.radians(35.0), radio.num_antennas)
 # 35 degrees for both.*
 #
 # Only strength tells them apart, because the element hears less from behind. The twin knows from which side a candidate's
-# path would arrive, but whatever compares twin and observation has to learn that a path from behind shows up in front. Of the strongest paths found above, {glue:text}`share_behind:.0f` % come from behind.
+# path would arrive, but whatever compares twin and observation has to learn that a path from behind shows up in front. In {glue:text}`share_behind:.1f` % of the snapshots above that yield a path, the strongest estimate is the mirror image of a path from behind, to within 2 degrees.
 
 # %% tags=["interactive"]
 # Drag the sliders: a stronger or weaker transmitter, more or fewer paths to look for, another snapshot.

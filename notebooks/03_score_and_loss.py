@@ -104,16 +104,17 @@ glue("rank_of_truth", int((score > score[truth[strongest]]).sum()) + 1, display=
 glue("num_candidates", int(score.size), display=False)
 glue("num_side_paths", scorer.options.num_paths, display=False)
 glue("num_pair", 2 * scorer.options.num_features, display=False)
-glue("snr_span", float(np.ptp(config.features.snr_range)), display=False)
+for name, end in zip(("low", "high"), config.features.snr_range, strict=True):
+    glue(f"snr_{name}", float(end), display=False)
 
 # %% [markdown]
-# *Top: crosses sit on circles, or on the dotted lines that mark paths from behind (grey), which a linear array hears mirrored to the front. The weakest paths are not
-# heard. Middle and bottom: places elsewhere in the room, with other angles and strengths. Only differences of scores matter: e to the difference, in nats, is a ratio of probabilities.*
+# *Top: crosses lie near circles, or on the dotted lines that mark paths from behind (grey), which a linear array hears mirrored to the front. The weakest paths are not
+# heard, and paths that arrive close together disturb each other's strengths. Middle and bottom: wrong candidates, with other angles or strengths. Circles at {glue:text}`snr_low:.0f` dB are weaker still: the network clips there. Only differences of scores matter: e to the difference, in nats, is a ratio of probabilities.*
 #
 # Of {glue:text}`num_candidates` candidates, the true one has rank {glue:text}`rank_of_truth`. It scores {glue:text}`score_true:.1f`; the best wrong one,
 # {glue:text}`best_wrong_metres:.0f` m away, {glue:text}`score_best_wrong:.1f`; a middling one, {glue:text}`score_middling:.1f`. Nobody tells the network about mirrored angles: it has to learn them.
 #
-# Each path becomes three numbers: cosine and sine of its angle, and its SNR, clipped to a range of {glue:text}`snr_span:.0f` dB and scaled to [0, 1]. Delays are dropped, because
+# Each path becomes three numbers: cosine and sine of its angle, and its SNR, clipped to {glue:text}`snr_low:.0f` to {glue:text}`snr_high:.0f` dB and scaled to [0, 1]. Delays are dropped, because
 # transmitter and receiver are not synchronised. {glue:text}`num_side_paths` paths on each side make {glue:text}`num_pair` numbers; a missing path is three zeros. For the true candidate:
 
 # %%
@@ -236,7 +237,7 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 # \mathcal L_{\mathrm{CE}}(\boldsymbol\omega) = -\frac1M \sum_{m=1}^M \log \hat p_{\boldsymbol\omega}(\boldsymbol x_m^t \mid \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m); \tag{15}
 # $$
 #
-# its integral becomes a sum over the candidates,
+# its integral becomes a sum over the candidates (the factor $1/N_m$ of a mean, and the uniform prior, only add a constant to the loss),
 #
 # (eq-16)=
 # $$
@@ -274,14 +275,14 @@ for number, name in enumerate(("strong", "middling", "weak")):
     glue(f"spread_20_{name}", float(spread.sel(size=20)[number]), display=False)
 
 # %% [markdown]
-# *Lines: median over many lists; bands: 90 % of them. Left: the sum converges to the integral, more slowly for a smaller spot. Right: the adjusted
+# *Lines: median over many lists; bands: 90 % of them. Left: the mean of $e^g$ over a list converges to the integral [(10)](#eq-10), the more slowly the smaller the spot and the sharper its edge. Right: the adjusted
 # loss. The truth is always on the list, so the loss cannot fall below the dotted line: a short list is an easy exam.*
 #
-# The effective areas of the posteriors, $(\int p)^2 / \int p^2$, are {glue:text}`share_strong:.2f`, {glue:text}`share_middling:.2f` and {glue:text}`share_weak:.1f` % of the room for A, B and C. With
+# The effective areas of the posteriors, $(\int p)^2 / \int p^2$, are {glue:text}`share_strong:.2f`, {glue:text}`share_middling:.2f` and {glue:text}`share_weak:.1f` % of the free space for A, B and C. With
 # the paper's 500 candidates, nine lists in ten give log Z to within {glue:text}`spread_500_strong:.1f`, {glue:text}`spread_500_middling:.1f` and {glue:text}`spread_500_weak:.1f` nats;
 # with 20, only to within {glue:text}`spread_20_strong:.1f`, {glue:text}`spread_20_middling:.1f` and {glue:text}`spread_20_weak:.1f`. As a rule of thumb, several candidates should fall into the
-# spot. Two things follow. A loss is meaningful only together with its number of candidates. And *training* needs
-# far fewer: the posterior that minimises [(17)](#eq-17) is the same for lists of every length, and errors of single lists average out over the snapshots.
+# spot. Two things follow. A loss is meaningful only together with its number of candidates. And *training* gets by
+# with far fewer candidates: because the truth is always on the list, the posterior that minimises [(17)](#eq-17) is the same for lists of every length; short lists only make its gradient noisier.
 #
 # ## Training
 #

@@ -160,7 +160,7 @@ glue("printed_ratio", 100 * float(printed().ratio.sel({"method": "locus_dt", "ev
 trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else None
 
 # %% [markdown]
-# *Lowest and highest R among the trainings of each network; the table above has their mean. Everything else in this book uses the weights of the first training.*
+# *Lowest and highest R among the trainings of each network; the table above has their mean. Numbers on these evaluations are such means wherever they appear in the book; maps, paired differences and all other studies use the weights of the first training.*
 #
 # **LOCUS-DT** makes the truth {glue:text}`gain_random:.1f` times as probable as
 # a uniform guess on Eval Random, or $\mathcal R$ = {glue:text}`ratio_random:.1f` % (the paper: {glue:text}`printed_ratio:.1f` %), from {glue:text}`snapshots_random` snapshots in
@@ -206,6 +206,8 @@ glue("limit_above_text", "all are" if above == len(against_limit) else f"{above}
 glue("baseline_comparisons", len(against_baselines), display=False)
 glue("baselines_beaten", int((against_baselines.high < 0).sum()), display=False)
 difference = compared["random"].difference
+for name in UNTRAINED_TITLES:
+    glue(f"to_{name}", float(difference[SCORER_TITLES[name], SCORER_TITLES["locus_dt"]]), display=False)
 glue("to_limit", float(difference[SCORER_TITLES["locus_dt"], SCORER_TITLES["bayes"]]), display=False)
 glue("to_blind", float(difference[SCORER_TITLES["locus_dt"], SCORER_TITLES["phase_blind"]]), display=False)
 glue("between_receivers", float(difference[SCORER_TITLES["phase_blind"], SCORER_TITLES["bayes"]]), display=False)
@@ -223,7 +225,8 @@ for name in ("random", "grid"):
 # %% [markdown]
 # *Loss of the first method minus that of the second, in nats: negative where the first is better. The same rooms are resampled for both. Networks with the weights of their first training.*
 #
-# LOCUS-DT is significantly better than a baseline in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Nothing may beat the Bayes limit
+# LOCUS-DT is significantly better than a baseline in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Methods without a network, with the same twin, minus LOCUS-DT on Eval Random: the nearest fingerprint {glue:text}`to_fingerprint:+.2f` nats, the likelihood of angles and strengths, which sees the same inputs, {glue:text}`to_angle_strength:+.2f`,
+# and the path set {glue:text}`to_path_set:+.2f`. Nothing can beat the Bayes limit
 # where its assumptions hold; if something did, our computation of the limit would be wrong. Of the {glue:text}`limit_comparisons` differences from it, {glue:text}`limit_above_text` significantly
 # positive and {glue:text}`limit_beaten_text` negative. LOCUS-DT is {glue:text}`to_limit:.2f` nats from the Bayes limit on Eval Random, and {glue:text}`to_blind:.2f` from the phase-blind receiver.
 #
@@ -244,8 +247,8 @@ figure = result_figures.tasks_figure(tasks)
 # *Rooms are {glue:text}`room_size:.0f` m wide and deep. Red star: true transmitter; blue dot and arrow: receiver and its heading; grey: obstacles. Yellow is the most probable place of
 # a map, and one nat less is a factor of 2.7. The white line encloses the smallest set that holds 90 % of the probability; where it is too small to see, the inset magnifies the white square.*
 #
-# Three things to look for: small bright spots, where several paths agree on one place; a beam or fan, where one path gives a direction and little more; and maps that are bright nearly
-# everywhere except in front of the receiver. There nothing was heard, which is information, too: a transmitter in front would have been heard.
+# Three things to look for: small bright spots, where several paths agree on one place; a beam or fan, where one path gives a direction and little more; and large bright areas behind the
+# receiver and in the shadow of obstacles, if nothing was heard. That is information, too: a transmitter in front would have been heard.
 #
 # The paper's Fig. 3: its methods on the same snapshots. The baselines do not use the twin. The last row is the Bayes limit, which is defined on the candidates only, so
 # each place has the colour of the nearest candidate.
@@ -272,7 +275,7 @@ figure = result_figures.methods_figure(tasks[2])
 # ## Calibration: is it honest?
 #
 # A set that claims 90 % should contain the truth nine times out of ten. For each snapshot we compute the *credible level* of the truth: the probability
-# of all places that are more probable than it. For a calibrated method these levels are uniform, and the curve below is zero throughout.
+# of all places that are more probable than it, plus a random fraction of its own. On a list of places only such randomised levels are uniform for a calibrated method; then the curve below is zero throughout.
 
 # %% mystnb={"image": {"alt": "By how much the share of truths inside credible sets differs from the nominal level, one panel for each method and ideal receiver, each with a band about zero"}} tags=["hide-input"]
 curves = {
@@ -315,7 +318,7 @@ glue("half_most", max(shares.values()), display=False)
 glue("half_most_bin", max(shares, key=lambda name: shares[name]), display=False)
 
 # %% [markdown]
-# *Eval Random; 95 % intervals over rooms.* LOCUS-DT's 50 % sets contain between {glue:text}`half_least:.0f` % of the truths ({glue:text}`half_least_bin`) and {glue:text}`half_most:.0f` %
+# *Eval Random; 95 % intervals over rooms. Sets are randomised at their edge, as above, so that an exact posterior would hold just 50 and 90 %.* LOCUS-DT's 50 % sets contain between {glue:text}`half_least:.0f` % of the truths ({glue:text}`half_least_bin`) and {glue:text}`half_most:.0f` %
 # ({glue:text}`half_most_bin`). Even the exact posterior, the Bayes limit, need not be at 50 and 90 % here: the bins are chosen by a strength that no receiver knows, and calibration holds on average over what it may hear. So compare with the columns of the Bayes limit.
 #
 # ## What it is good for
@@ -330,7 +333,7 @@ quantiles = {
     key: metrics.distribution(rows["random"][key], rows["random"].group, np.random.default_rng(0))
     for key in ("map_error", "mean_error", "area")
 }
-labels = {"map_error": "error of the most probable [m]", "area": "area of the 90 % set [m²]"}
+labels = {"map_error": "error of the most probable candidate [m]", "area": "area of the 90 % set [m²]"}
 quantiles_frame({label: quantiles[key] for key, label in labels.items()})
 
 # %% tags=["remove-cell"]
@@ -377,7 +380,7 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
         glue(f"{short}_{name}", float(strata.loss.sel({"bin": kind, "method": method})), display=False)
 
 # %% [markdown]
-# *Table: LOCUS-DT alone, how often its 90 % sets contain the truth, how far off its best guess is, and how large an area its 90 % set covers. In the figure, zero is a uniform guess and lower is better. The distance from a method to the star of the limit is what could still be learned from that kind of snapshot. Bins with few rooms
+# *Table: LOCUS-DT alone, how often its 90 % sets contain the truth (randomised at the edge, as above), how far off its best guess is, and how large an area its 90 % set covers (the whole set, which holds at least 90 % and so contains the truth more often). In the figure, zero is a uniform guess and lower is better. The distance from a method to the star of the limit is the most that could still be gained there; part of it needs exact phases (last section). Bins with few rooms
 # have wide intervals.*
 #
 # {glue:text}`outage_share:.0f` % of all snapshots are near outage, and {glue:text}`outage_share_worst:.0f` % of the tenth in which LOCUS-DT does worst. Near
@@ -411,11 +414,11 @@ glue("failure_snr", float(stored.snr_db), display=False)
 glue("threshold_snr", float(threshold_db), display=False)
 
 # %% [markdown]
-# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, counted from zero. In the figure, top: the star is the truth, the plus LOCUS-DT's favourite. Bottom: what the estimator found, and what the twin predicts for both. Angles
+# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, counted from zero. Table: number of paths, and angle and SNR of the strongest. In the figure, top: the star is the truth, the plus LOCUS-DT's favourite. Bottom: what the estimator found, and what the twin predicts for both. Angles
 # beyond the dotted lines come from behind the array, which mirrors them to the front: 150 degrees look like 30.*
 #
 # LOCUS-DT gives the truth a log probability of {glue:text}`failure_log_posterior:.1f`; a uniform guess gives {glue:text}`failure_uniform_guess:.1f` and the Bayes limit
-# {glue:text}`failure_limit:.1f`. Its favourite is {glue:text}`failure_map_error:.0f` m off. The strongest path at the receiver has {glue:text}`failure_snr:.1f` dB; the estimator's threshold is {glue:text}`threshold_snr:.1f` dB. The diagnosis,
+# {glue:text}`failure_limit:.1f`. Its favourite is {glue:text}`failure_map_error:.0f` m off. The strongest path at the receiver is at {glue:text}`failure_snr:.1f` dB; the estimator's threshold is {glue:text}`threshold_snr:.1f` dB. The diagnosis,
 # by rule from the table above:
 
 # %% tags=["hide-input"]
@@ -427,7 +430,7 @@ Markdown(posterior_maps.diagnosis(task, snapshot, most_probable, threshold_db))
 # A limit is only as good as its arithmetic. The unknown starting time is integrated locally around every peak of the likelihood, however narrow, and tests compare the result
 # with brute force up to +40 dB.
 #
-# **What are the phases worth?** The phase-blind receiver of the table does not tell, because it ignores more than phases: it knows the mean power of a path but not its amplitude.
+# **What are the phases worth?** The phase-blind receiver in the table does not answer this, because it ignores more than phases: it knows the mean power of a path but not its amplitude.
 # The receiver in between, the *phase-free limit*, knows angle, delay and amplitude of every path and takes the phases to be independent and uniform. No method that ignores the
 # twin's phases does better on average, as long as those phases are as good as random. Its integral over all phases has no closed form, so it is sampled,
 # for {glue:text}`free_snapshots` snapshots in the first {glue:text}`free_layouts` rooms of Eval Random.
@@ -478,6 +481,11 @@ for distance in (0.005, 0.02, 0.4):
     for name in costs.method.values:
         ends = [float(costs[f"difference{end}"].sel({"method": name})) for end in ("", "_low", "_high")]
         glue(f"cost_{name}_{round(1000 * distance)}", number_with_interval(ends, "+.2f"), display=False)
+blind = moved_rows.log_posterior.sel({"method": "phase_blind", "distance": 0.4})
+losses = -blind.values - np.log(moved_rows.attrs["num_candidates"])
+glue("moved_median", float(np.median(losses)), display=False)
+glue("moved_costly", int((losses > 10).sum()), display=False)
+glue("moved_snapshots", losses.size, display=False)
 for name in off_candidate.method.values:
     for distance in off_candidate.distance.values:
         loss = float(off_candidate.loss.sel({"method": name, "distance": distance}))
@@ -487,7 +495,9 @@ for name in off_candidate.method.values:
 # *Adjusted loss [nat] by distance of the transmitter from its candidate; bars and brackets are 95 % intervals over rooms. The figure is linear up to 5 nats and logarithmic beyond. Above zero, a method is worse than a uniform guess: it is sure of a wrong place.*
 #
 # A transmitter that is 5 mm off changes the loss of the Bayes limit by {glue:text}`cost_bayes_5` nats, 20 mm by {glue:text}`cost_bayes_20`. At 20 mm the phase-blind receiver's loss changes
-# by {glue:text}`cost_phase_blind_20` and LOCUS-DT's by {glue:text}`cost_locus_dt_20`; at 400 mm, by {glue:text}`cost_phase_blind_400` and {glue:text}`cost_locus_dt_400`.
+# by {glue:text}`cost_phase_blind_20` and LOCUS-DT's by {glue:text}`cost_locus_dt_20`; at 400 mm, by {glue:text}`cost_phase_blind_400` and {glue:text}`cost_locus_dt_400`. A few snapshots make up such
+# means: at 400 mm the phase-blind receiver's median loss is {glue:text}`moved_median:.2f` nats, and {glue:text}`moved_costly` of {glue:text}`moved_snapshots` snapshots cost more than 10 nats. It, too, trusts the twin without reserve: it takes a strong path that is a little off its predicted
+# delay or angle to be impossible. The path set of chapter 6 allows for that.
 #
 # What exact phases give is lost within millimetres, so it is out of reach for anyone who does not know room and transmitter to a small fraction of a wavelength. Of the {glue:text}`to_limit:.2f` nats between LOCUS-DT and the Bayes limit on Eval Random,
 # {glue:text}`between_receivers:.2f` need phases and amplitudes that nobody knows in practice. [Chapter 6](06_path_set.ipynb) asks where the other {glue:text}`to_blind:.2f` nats, from LOCUS-DT to the phase-blind receiver, come from.

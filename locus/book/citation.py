@@ -1,4 +1,4 @@
-"""BibTeX of the companion and of its paper: `CITATION.cff` in, entries with what that file states, and no more, out."""
+"""BibTeX of the companion and of its paper: ``CITATION.cff`` in, entries with what it states, and no more, out."""
 
 from __future__ import annotations
 

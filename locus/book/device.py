@@ -1,4 +1,4 @@
-"""Cost on a small device: recorded measurements and the network's sizes in, values for `on a device` out."""
+"""Cost on a small device: recorded measurements and the network's sizes in, values for the page "On a device" out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks for another radio: recorded measurements in, values for `a network for your own radio` out."""
+"""Networks for another radio: recorded measurements in, values for its page out."""
 
 from __future__ import annotations
 

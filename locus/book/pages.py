@@ -184,7 +184,8 @@ def api_folders() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for name, module in _modules().items():
         if name != "locus":
-            found.setdefault(name.split(".")[1], {})[name] = module.text(locus.__all__)
+            own = [one for one, home in locus.HOMES.items() if f"{name}.".startswith(f"{home}.")]
+            found.setdefault(name.split(".")[1], {})[name] = module.text(own)
     return found
 
 

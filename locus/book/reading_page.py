@@ -1,4 +1,4 @@
-"""The page `reading the paper`: readings and their effects in, values for its template and a figure out."""
+"""The page "Reading the paper": readings and their effects in, values for its template and a figure out."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def differences(table: xr.Dataset, printed: xr.Dataset, encodings: xr.Dataset, r
         return percent(table.sel({"method": method, "evaluation": evaluation}))
 
     def there(method: str, evaluation: str) -> str:
-        return f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': evaluation})):.1f}"
+        return f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': evaluation})):.2f}"
 
     methods = {
         str(method): {

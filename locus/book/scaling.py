@@ -1,4 +1,4 @@
-"""Cost of larger data sets: recorded measurements and the paper's settings in, values for `scaling out` out."""
+"""Cost of larger data sets: measurements and the paper's settings in, values for the page "Scaling out" out."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
             ]
             if evaluation in printed.evaluation and method in printed.method:
                 known = printed.sel({"method": method, "evaluation": evaluation})
-                cells += [f"{float(known.loss):.2f}", f"{float(known.gain):.2f}", f"{100 * float(known.ratio):.1f}"]
+                cells += [f"{float(known.loss):.2f}", f"{float(known.gain):.2f}", f"{100 * float(known.ratio):.2f}"]
             else:
                 cells += [""] * 3
             rows[EVALUATION_TITLES[str(evaluation)], SCORER_TITLES[str(method)]] = cells
@@ -65,7 +65,7 @@ def inputs_frame(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> pd.
         for method in raw.method.values:
             key = {"method": method, "evaluation": evaluation}
             cells = [percent(data.sel(key)) for data in (table, raw)]
-            cells.append(f"{100 * float(printed.ratio.sel(key)):.1f}")
+            cells.append(f"{100 * float(printed.ratio.sel(key)):.2f}")
             rows[EVALUATION_TITLES[str(evaluation)], SCORER_TITLES[str(method)]] = cells
     columns = pd.Index(["estimated paths and pose", "samples and pose", "in the paper"], name="R [%]")
     index = pd.MultiIndex.from_tuples(rows, names=["evaluation", "method"])
@@ -117,7 +117,7 @@ def _gains(data: xr.Dataset, printed: xr.Dataset, methods: xr.DataArray) -> xr.D
 def _printed_gains(data: xr.Dataset, printed: xr.Dataset, methods: xr.DataArray) -> xr.DataArray:
     """The same [%], from values as tables show them, so that readers who subtract them get the same."""
     key = {"method": methods.values, "evaluation": printed.evaluation.values}
-    gains: xr.DataArray = (100 * data.ratio.sel(key)).round(1) - (100 * printed.ratio.sel(key)).round(1)
+    gains: xr.DataArray = (100 * data.ratio.sel(key)).round(1) - (100 * printed.ratio.sel(key)).round(2)
     return gains
 
 
@@ -191,9 +191,9 @@ def phases_frame(rows: xr.Dataset) -> pd.DataFrame:
     lines, above = {}, ""
     for name in unknown_phases.METHODS:
         one = found.sel({"method": name})
-        line = {"knows of the paths": knows[name], "L [nat]": _cell(one, "loss"), "less the line above": ""}
+        line = {"knows of the paths": knows[name], "L [nat]": _cell(one, "loss"), "minus the line above": ""}
         if above:
-            line["less the line above"] = _cell(
+            line["minus the line above"] = _cell(
                 metrics.paired(rows, name, above, np.random.default_rng(0)), "difference"
             )
         lines[unknown_phases.TITLES[name]] = line
@@ -284,7 +284,7 @@ def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
             cells.append(percent(one))
             known = method in printed.method
             cells.append(
-                f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': name})):.1f}" if known else ""
+                f"{100 * float(printed.ratio.sel({'method': method, 'evaluation': name})):.2f}" if known else ""
             )
         lines.append(f"| {SCORER_TITLES[str(method)]} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -18,6 +18,7 @@ from sphinx import addnodes
 _MINUS = re.compile(r"(?<![\w.,)\]\-−/])-(?=(?:\d|\.\d|∞))")
 _ZERO = re.compile(r"(?<![\w.,)\]])[-−](?=0(?:\.0+)?(?!\d|[.,]\d))")
 _LONG = re.compile(r"(?<!RFC )(?<![\w.,/#:−-])([+−-]?)(\d{4,})(?![\w-]|\.\d+\.)")
+_INFINITE = re.compile(r"(?<![\w.,)\]])(?:(?<=-)|(?<=\+)|(?<= ))inf\b")
 _UNIT = r"(?: ?(?:%|°|[kMGT]?i?B|[kMG]iB|ns|µs|ms|s|min|h|days|dBm?|nats?|mm|m²?|million|points|GiB))?"
 _VALUE = rf"[+−±]?(?:∞|[\d,.]+){_UNIT}"
 _NUMBER = re.compile(
@@ -64,8 +65,9 @@ def typeset(doctree: nodes.document) -> None:
 
 
 def numbers(text: str) -> str:
-    """Text with its numbers as the book sets them: -0.00 becomes 0.00, -3 a minus three, 20000 becomes 20,000."""
+    """Text with its numbers as the book sets them: ``-0.00`` as ``0.00``, ``-3`` as ``−3``, ``20000`` as ``20,000``."""
     unsigned = _ZERO.sub("", text)
+    unsigned = _INFINITE.sub("∞", unsigned)
     grouped = _LONG.sub(lambda found: f"{found[1]}{int(found[2]):,}", unsigned)
     return _MINUS.sub("−", grouped)
 

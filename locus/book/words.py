@@ -8,7 +8,7 @@ _SMALL = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def count(number: int) -> str:
-    """A number of things: in letters below ten, ``none`` for zero."""
+    """A count: in words below ten (``none`` for zero), otherwise in digits."""
     return _SMALL[number] if number < len(_SMALL) else f"{number:,}"
 
 
@@ -41,7 +41,7 @@ def times(ratio: float) -> str:
 def trained_on(ours: int, theirs: int) -> str:
     """Number of training rooms, of this run and of the paper."""
     if ours == theirs:
-        return f"both were trained on {ours:,} rooms"
+        return f"the networks of both were trained on {ours:,} rooms"
     return f"the paper trained on {theirs:,} rooms, this run on {ours:,}"
 
 

@@ -25,9 +25,10 @@ _PER_CELL = 4  # candidates per resolution cell c / bandwidth: a path above the 
 
 
 def find_spacing(layout: Layout, radio: Radio) -> float:
-    """Distance of candidates [m] that a capture can tell apart, in a room small enough for ``MAX_CANDIDATES`` of them.
+    """Spacing of candidates [m] fine enough for what a capture can tell apart.
 
-    A quarter of the radio's resolution in path length, c / bandwidth, but at least 30 steps along the room.
+    A quarter of the radio's resolution in path length, c / bandwidth, or a thirtieth of the room's longer side if that
+    is less; more in rooms that would otherwise have over 10,000 candidates.
     """
     x0, y0, x1, y1 = layout.room.bounds
     width, height = x1 - x0, y1 - y0
@@ -39,10 +40,10 @@ def find_spacing(layout: Layout, radio: Radio) -> float:
 def cell_candidates(
     layout: Layout, pose: Pose | None, spacing: float, most: int = MAX_CANDIDATES
 ) -> tuple[NDArray[np.float64], float]:
-    """Free centres [m] of equal cells that cover the room's bounding box, (n, 2), and the side of a cell [m].
+    """Free centres [m] of equal cells that cover the room's bounding box, (n, 2), and the spacing used [m].
 
-    The side is about ``spacing``, or larger if there would be more than ``most`` cells. A cell around the receiver's
-    ``pose`` is left out.
+    The sides of a cell are at most that spacing: ``spacing``, or more if there would be more than ``most`` free
+    centres. Centres too close to the receiver's ``pose`` are left out.
     """
     check_range("spacing", spacing, 0.0, open_low=True)
     x0, y0, x1, y1 = layout.room.bounds

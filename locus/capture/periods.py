@@ -1,4 +1,4 @@
-"""Long recordings: samples of a receiver tuned to the middle of the band in, one snapshot of the contract out.
+"""Long recordings: samples of a receiver tuned to the middle of the band in, a snapshot for :func:`locus.locate` out.
 
 A recording is some periods of a pilot, from any start. The frequency offset between both oscillators is estimated and
 removed, the periods are averaged coherently, and the pilot is exchanged for that of
@@ -73,7 +73,7 @@ def average(samples: NDArray[np.complexfloating], num_subcarriers: int, sample_r
 
 
 def find_advance(periods: NDArray[np.complexfloating]) -> float | None:
-    """Phase advance per period [rad], in [-pi, pi), of (period, sample and antenna); None if noise would look like it.
+    """Phase advance per period [rad], in [−π, π), of (period, sample × antenna); None if it cannot be told from noise.
 
     Maximum likelihood with an arbitrary mean period: the peak of the periodogram over periods, summed over samples and
     antennas. Its inverse transform is the autocorrelation, from which the sum is known at every frequency.
@@ -135,14 +135,14 @@ def spectrum_of(own: NDArray[np.inexact]) -> NDArray[np.complex128]:
 
 
 def expected_spectrum(radio: Radio) -> NDArray[np.complex128]:
-    """Spectrum of the contract's pilot: its first subcarrier is the lowest."""
+    """Spectrum of the pilot of :func:`locus.observe`, from the lowest subcarrier."""
     return np.asarray(np.fft.fft(pilot(radio), norm="ortho"))
 
 
 def to_contract(
     period: NDArray[np.complex128], spectrum: NDArray[np.complex128], radio: Radio
 ) -> NDArray[np.complex128]:
-    """Snapshot (sample, antenna) with the contract's pilot on subcarriers above the carrier.
+    """Snapshot (sample, antenna) as from :func:`locus.observe`: its pilot, on subcarriers above the carrier.
 
     Where the pilot's spectrum is weak, noise becomes stronger: its mean power rises by :func:`noise_rise`.
     """

@@ -39,7 +39,8 @@ def read_capture(
 
     Sample rate, centre frequency and channels become bandwidth, carrier (the lowest subcarrier) and antennas of the
     radio. A frequency offset below half a subcarrier's spacing is estimated, unless there is only one period, and
-    removed. All whole periods of the pilot are averaged; the noise figure of the returned radio is lower by as much.
+    removed. All whole periods of the pilot are averaged, and the noise figure of the returned radio is lowered by that
+    gain.
 
     Args:
         path: ``.sigmf-meta``, ``.sigmf-data``, ``.sigmf`` or ``.sigmf-collection``, tuned to the middle of the band,
@@ -89,7 +90,7 @@ def read_capture(
 
 
 class Capture(NamedTuple):
-    """What `locus locate` passes on to :func:`locus.locate`."""
+    """What ``locus locate`` passes on to :func:`locus.locate`."""
 
     pose: Pose | None
     iq: xr.Dataset | NDArray[np.inexact]

@@ -109,7 +109,7 @@ def number(values: Mapping[str, Any], key: str, name: str) -> float | None:
 
 
 def whole(values: Mapping[str, Any], key: str, name: str) -> int | None:
-    """A whole number from 0 to 2^31, or None if there is none."""
+    """A whole number from 0 to 2³¹, or None if there is none."""
     value = number(values, key, name)
     if value is not None and not (0 <= value <= 2**31 and value == int(value)):
         raise ValueError(f"{name}: Expected '{key}' as a whole number from 0, got {reprlib.repr(values[key])}")
@@ -117,7 +117,7 @@ def whole(values: Mapping[str, Any], key: str, name: str) -> int | None:
 
 
 def wrapped(angle: float) -> float:
-    """The same direction in [-pi, pi)."""
+    """Wrap an angle [rad] to [−π, π)."""
     return (angle + math.pi) % (2 * math.pi) - math.pi
 
 

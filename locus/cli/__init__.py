@@ -1,4 +1,4 @@
-"""The `locus` command: parses the command line and calls the package."""
+"""The ``locus`` command: parses the command line and calls the package."""
 
 from __future__ import annotations
 

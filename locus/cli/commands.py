@@ -58,7 +58,7 @@ def book(options: argparse.Namespace) -> int:
 
 
 def reproduce(options: argparse.Namespace) -> int:
-    """Make every result and chapter of a run that is not fresh."""
+    """Make every result and chapter of a run that is missing or out of date."""
     from locus.book import reproduce
     from locus.experiment import cluster
 

@@ -106,8 +106,8 @@ def _possible(config: Config) -> bool:
 def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer]) -> xr.Dataset:
     """Log posteriors (setup, snapshot, method) of the truths of a group; NaN for LOCUS-DT with another radio.
 
-    Setups of one value, as the run's own, are computed once. All have the same rooms (scaled, if their size differs),
-    and as far as possible the same candidates, transmitters and noise.
+    Setups with the same settings, such as the run's own, which every factor includes, are computed once. All have the
+    same rooms (scaled, if their size differs), and as far as possible the same candidates, transmitters and noise.
     """
     found: dict[Config, list[Any]] = {}
     rows = []

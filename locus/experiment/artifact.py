@@ -27,7 +27,7 @@ Workers = Callable[[], Client | None]
 
 
 def here() -> None:
-    """No workers: compute in this process."""
+    """Return no workers, so that everything is computed in this process."""
 
 
 class Artifact(ABC):

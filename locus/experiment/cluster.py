@@ -114,7 +114,7 @@ def _workers(scheduler: str, num_workers: int) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute with one thread, as all workers do: the others leave them one core each, and sums round alike."""
+    """Compute with one thread, as every worker does: they do not compete for cores, and sums round the same way."""
     before = torch.get_num_threads(), numba.get_num_threads()
     torch.set_num_threads(1)
     numba.set_num_threads(1)

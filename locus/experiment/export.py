@@ -105,7 +105,7 @@ def arrays(network: PairNetwork) -> dict[str, NDArray[np.float32]]:
 
 
 def divergence(scorer: Scorer, reference: Scorer, cases: list[Case]) -> float:
-    """Mean Kullback-Leibler divergence [nat] of a scorer's posteriors from those of a reference."""
+    r"""Mean Kullback-Leibler divergence :math:`D(\text{reference} \,\|\, \text{scorer})` [nat] of posteriors."""
     found = []
     for one in cases:
         true, other = (each.log_posterior(one.paths, one.observed).values for each in (reference, scorer))

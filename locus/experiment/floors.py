@@ -1,4 +1,4 @@
-"""Floors of a run's methods: validation rooms with exact and wrong twins in, one share of uniform guessing each out."""
+"""Floors of a run's methods: validation rooms, exact and wrong twins in, a share of uniform guessing for each out."""
 
 from __future__ import annotations
 

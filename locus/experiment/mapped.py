@@ -69,7 +69,7 @@ class Plan:
     resolution: float = math.nan
     """Side of a cell of the map [m]."""
     drift: float = math.nan
-    """Drift of the robot's pose."""
+    """Standard deviation of the robot's pose after one metre [m], as in :func:`locus.room.drive.drifted`."""
 
     @property
     def label(self) -> str:
@@ -155,9 +155,9 @@ def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer], floor
     """Rows (plan, snapshot, method) of one group: ``log_posterior`` and ``level`` of the truth, with ``floors``.
 
     Also, (plan, snapshot): ``lost``, whether the truth has no path in the twin, and, the same for all snapshots of a
-    group, ``num_walls``; ``wall_error``, the mean distance of the twin's walls from the true ones; ``moved``, the
-    distance by which the receiver was moved; ``stated_mean`` and ``stated_largest``, what straightening the walls
-    says of its errors.
+    group, ``num_walls``; ``wall_error``, the mean distance of the twin's walls from the true ones [m]; ``moved``, the
+    distance by which the receiver was moved [m]; ``stated_mean`` and ``stated_largest``, the distances of the
+    straightened walls from those of the map [m].
     """
     world = make_world(config, index)
     truth, area = world.heard.truth, world.exact.layout.free_space.area

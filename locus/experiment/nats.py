@@ -8,10 +8,11 @@ All of it on the snapshots of the phase-free limit, with an exact twin:
 - ``soft``: the same with the lower threshold that suits this likelihood.
 - ``ideal``: the same with estimates from an ideal estimator (:mod:`locus.receiver.ideal`), from fresh noise: the mean
   over a few draws.
+- ``left``: the real estimates of ``soft`` again, with what they leave of the snapshot
+  (:mod:`locus.score.soft_detection`).
 - ``phase_blind``, ``phase_free`` and ``bayes``: receivers that see all samples.
 
-The path set counts on an exact twin in these; with its usual tolerance it is ``delays.tolerant``, ``soft.tolerant`` and
-``ideal.tolerant``.
+In all of these the path set assumes an exact twin; with its usual tolerance the names end in ``.tolerant``.
 """
 
 from __future__ import annotations
@@ -141,10 +142,10 @@ class Nats(Result):
 
 
 def summary(rows: xr.Dataset) -> xr.Dataset:
-    """Loss of every method with intervals, and ``step`` [nat] with ``_low`` and ``_high``: what it is below the last.
+    """Loss of every method with intervals, and ``step`` [nat] with ``_low`` and ``_high``.
 
-    Steps are paired differences on the same snapshots; NaN for the first method and for those outside the order of
-    ``TITLES``.
+    A step is the loss of a method minus that of the method before it, a paired difference on the same snapshots; NaN
+    for the first method and for those outside the order of ``TITLES``.
     """
     found = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(0))
     pairs = {

@@ -1,8 +1,9 @@
 """Searches: rooms in; how many snapshots and metres a robot takes to find a transmitter, depending on its way, out.
 
-A robot searches a transmitter that may be anywhere in the room, with an exact twin. After each snapshot it goes where
-the next one promises the most information, or a step in a random direction, or straight on, or it turns on the spot.
-The transmitter is found when the 90 % set is small enough. Path sets are drawn as an ideal estimator would report them.
+A robot searches for a transmitter that may be anywhere in the room, with an exact twin. After each snapshot it goes
+where the next one promises the most information, or a step in a random direction, or straight on, or it turns on the
+spot. The transmitter is found when the 90 % set is small enough. Path sets are drawn as an ideal estimator would report
+them.
 """
 
 from __future__ import annotations
@@ -108,9 +109,11 @@ TITLES = {
 
 
 def evaluate_group(config: Config, index: int, constants: Constants) -> xr.Dataset:
-    """Searches of one room with every strategy: ``area``, ``metres`` and ``holds`` (snapshot, strategy, step).
+    """Searches of one room with every strategy, (snapshot, strategy, step).
 
-    All begin with the same pose and transmitter. A search goes on until it ends; after that its values stay.
+    Variables: ``area`` of the 90 % set [m²], ``metres`` travelled, and ``holds``, whether the set holds the
+    transmitter. All searches begin with the same pose and transmitter. A search goes on until the transmitter is found
+    or the robot gives up; its values then stay.
     """
     rng = splits.walk_rng(config, _SPLIT, index, _PART)
     layout = Layout.random(splits.layout_rng(config, _SPLIT, index), config.room)

@@ -135,7 +135,7 @@ class Contender(NamedTuple):
 
     twin: Twin
     step: int
-    """It traces one candidate in so many."""
+    """Every how many-th candidate it traces; 1 for all."""
 
 
 def contenders(config: Config) -> dict[str, Contender]:
@@ -157,7 +157,7 @@ def compare_room(
     """Compare twins with the exact one in one room of the split ``check``. ``progress`` is called after each.
 
     Returns:
-        Dataset (call): number of ``missing`` and ``extra`` paths, and of both kinds within 1 cm of a corner,
+        Dataset (call) with the number of ``missing`` and ``extra`` paths, and of both kinds within 1 cm of a corner,
         ``at_corner``, which are not among the former; ``seconds`` per candidate; ``num_paths`` of the exact twin.
     """
     exact = make_twin("image", config.radio, config.twin)

@@ -32,7 +32,7 @@ class Table(Result):
 
     Variables ``loss`` [nat], ``gain`` and ``ratio``, each with ``_low`` and ``_high``; ``num_trainings`` (method); and
     ``num_snapshots``, ``num_groups`` and ``num_candidates`` (evaluation). Methods that are trained more than once have
-    their mean over all trainings here, with intervals that hold rooms and trainings.
+    their mean over all trainings here, with intervals over rooms and trainings.
     """
 
     stem = "table"

@@ -1,4 +1,4 @@
-"""Temperature of the nearest fingerprint: validation rooms in; the one with the smallest loss, the paper's own, out."""
+"""Temperature of the nearest fingerprint: validation rooms in, the one with the smallest adjusted loss out."""
 
 from __future__ import annotations
 

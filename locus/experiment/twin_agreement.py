@@ -71,9 +71,9 @@ class Comparison:
             f"paths of the exact twin         {self.num_paths:,}",
             f"missing                         {self.missing} ({100 * self.missing_share:.4f} %)",
             f"extra                           {self.extra}",
-            f"at corners, within 1 cm         {corner} (1 in {self.num_paths / corner:,.0f})"
+            f"missing or extra at corners     {corner} (1 in {self.num_paths / corner:,.0f})"
             if corner
-            else "at corners, within 1 cm         0",
+            else "missing or extra at corners     0",
             f"largest angle error             {self.angle_error.max():.1e} rad",
             f"largest delay error             {self.delay_error.max():.1e} s",
             f"gain within 0.1 dB              {100 * np.mean(long < 0.1):.3f} %, largest error {long.max():.3f} dB",

@@ -1,7 +1,8 @@
 """Walks: rooms of the evaluation in; loss and credible levels of several ways to fuse snapshots, step by step, out.
 
 A robot listens from eight poses that are 6 m apart. Its plan and its compass are exact or wrong, by the same errors
-during the whole walk. What simply adds scores gets a temperature and a floor, fitted on walks through training rooms.
+during the whole walk. Methods that simply add scores get a temperature and a floor, fitted on walks through training
+rooms.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def draw_walk(layout: Layout, num_poses: int, rng: Generator, step: float = STEP
     """Poses of a robot that faces where it drives: straight on, and in a new random direction when it is blocked.
 
     Raises:
-        ValueError: no way is found on which the robot can drive on.
+        ValueError: the robot is stuck: no direction leaves room for a step.
     """
     for _ in range(_MAX_DRAWS):
         (x, y), heading = layout.sample(1, rng)[0], rng.uniform(-np.pi, np.pi)
@@ -145,5 +145,5 @@ def _drive(layout: Layout, pose: Pose, step: float, rng: Generator) -> Pose | No
 
 
 def wrapped(angle: float) -> float:
-    """Angle [rad] in [-pi, pi)."""
+    r"""Angle [rad], wrapped to :math:`[-\pi, \pi)`."""
     return (angle + math.pi) % (2 * math.pi) - math.pi

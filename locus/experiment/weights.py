@@ -210,8 +210,8 @@ def load_scorer(name: str, method: str = "locus_dt") -> Method | LiteScorer:
     """Load a trained method from a run or a file.
 
     Args:
-        name: name of a run, like ``"quick"``, or a path that ends in ``.safetensors``, or in ``.tflite`` if `locus
-            export` made it.
+        name: name of a run, like ``"quick"``, or a path that ends in ``.safetensors``, or in ``.tflite`` if
+            ``locus export`` made it.
         method: method of the run, optionally with the encoding of a baseline, like ``"gmm_cart.plain"``.
 
     Raises:

@@ -1,7 +1,7 @@
 """The process of local workers: Dask's own command line, which ends with the process that started it.
 
 Standard input is a pipe from that process. It closes when that process ends, however it ends, also before the workers
-have found their scheduler. ``python -m locus.experiment.worker`` is for `cluster` only.
+have found their scheduler. ``python -m locus.experiment.worker`` is for :mod:`locus.experiment.cluster` only.
 """
 
 from __future__ import annotations

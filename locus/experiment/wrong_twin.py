@@ -198,14 +198,20 @@ def behind(rows: xr.Dataset, method: str, others: Sequence[str]) -> xr.Dataset:
 
 
 def noticed(rows: xr.Dataset) -> xr.Dataset:
-    """Share of snapshots that do not fit their twin, among those with a ``p_value``, (condition) with intervals."""
+    """Share of snapshots that do not fit their twin, among those with a ``p_value``, (condition) with intervals.
+
+    Where none is found, the upper end is that of the exact binomial interval.
+    """
 
     def of(one: xr.Dataset) -> xr.Dataset:
         fitted = one.isel(snapshot=one.p_value.notnull().values)
         index, weights = resample(fitted.group.values, fitted.sizes["snapshot"], np.random.default_rng(0), 2000)
         below = (fitted.p_value.values < UNUSUAL).astype(float)
         share = means(below[:, np.newaxis], index, weights)[:, 0]
-        return xr.Dataset(with_interval("noticed", (), share, "1", "share of snapshots that do not fit their twin"))
+        found = xr.Dataset(with_interval("noticed", (), share, "1", "share of snapshots that do not fit their twin"))
+        if below.size and not below.any():  # resamples of nothing but zeros do not vary
+            found["noticed_high"] = found.noticed_high.copy(data=1 - 0.025 ** (1 / below.size))
+        return found
 
     return by_condition(rows, of)
 

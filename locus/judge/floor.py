@@ -12,9 +12,9 @@ _SHARES = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 2001)])  # steps of 0.7
 
 
 def with_floor(log_posterior: xr.DataArray, share: float) -> xr.DataArray:
-    """Log of ``(1 - share) p + share / N`` over all N listed candidates, (..., candidate).
+    """Logarithm of ``(1 - share) p + share / N`` over all N listed candidates, (..., candidate).
 
-    No truth on the list then costs more than ``-log(share)`` over a uniform guess. Ranks do not change.
+    A true candidate then never costs more than ``-log(share)`` over a uniform guess. Ranks do not change.
     """
     check_range("share", share, 0.0, 1.0)
     values = floored(log_posterior.values, log_posterior.sizes["candidate"], share)
@@ -22,7 +22,7 @@ def with_floor(log_posterior: xr.DataArray, share: float) -> xr.DataArray:
 
 
 def floored(logs: ArrayLike, num_candidates: int, share: float) -> np.ndarray:
-    """The same for log probabilities of single candidates, of a list of ``num_candidates``."""
+    """Log probabilities of single candidates, mixed as by :func:`with_floor`, of a list of ``num_candidates``."""
     if share == 0:
         return np.asarray(logs, dtype=float)
     with np.errstate(divide="ignore"):  # a share of one keeps nothing of the posterior

@@ -119,11 +119,12 @@ def summary(
     num_resamples: int = 2000,
     trainings: xr.Dataset | None = None,
 ) -> xr.Dataset:
-    """Adjusted loss L of eq. (24), gain G and ratio R of eq. (25) of each method, with intervals.
+    r"""Adjusted loss L of eq. (24), gain G and ratio R of eq. (25) of each method, with intervals.
 
     All methods share the same resamples; the intervals of G and R are transformed from L's. With a single layout they
     are NaN; with few layouts, percentile intervals are too narrow to rely on. A log posterior of -inf at the truth
-    gives L = +inf, G = 0 and R = -inf. ``num_candidates`` is N_m of eq. (24) and N_cand of eq. (25).
+    gives L = ∞, G = 0 and R = −∞. ``num_candidates`` is :math:`N_m` of eq. (24) and :math:`N_\mathrm{cand}` of eq.
+    (25).
 
     Args:
         rows: log posteriors of the truths.

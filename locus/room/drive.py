@@ -1,4 +1,4 @@
-"""A robot's drive: a room and a start in; a way past all of its walls, and where the robot believes to be, out."""
+"""A robot's drive: a room and a start in; a route past all walls, and where the robot believes itself to be, out."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _TURN = math.radians(1)  # error of the heading that goes with an error of 1 m
 def drive(layout: Layout, start: Pose) -> NDArray[np.float64]:
     """Poses (pose, 3) of scans on a drive through a room: x, y [m] and heading [rad], the first at the start.
 
-    The robot always heads for where it sees most that it has not seen yet, in relation to the way there, until it has
-    seen all pieces of walls and floor.
+    The robot always heads for the place that shows it the most it has not yet seen, relative to the distance there,
+    until it has seen every piece of wall and floor that it can.
     """
     nodes, distance = _lattice(layout, start)
     reachable = np.isfinite(csgraph.dijkstra(distance, directed=False, indices=0))
@@ -119,9 +119,9 @@ def _scans(way: NDArray[np.float64], start: Pose) -> NDArray[np.float64]:
 
 
 def drifted(poses: NDArray[np.float64], drift: float, noise: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Poses (pose, 3) that the robot believes to be at, while it is at ``poses``.
+    """Poses (pose, 3) at which the robot believes itself to be when it is at ``poses``.
 
-    Every metre of the way adds independent errors, with standard deviations of ``drift`` metres to each coordinate and
+    Every metre driven adds independent errors, with standard deviations of ``drift`` metres to each coordinate and
     of ``drift`` degrees to the heading. They add up to a random walk: with a drift of 0.01, to 20 cm and 0.2 degrees
     after 400 m. ``noise`` (pose - 1, 3) holds the errors of the steps, in standard deviations.
     """

@@ -107,7 +107,7 @@ def possible(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generat
 
 
 def everything(size: float) -> dict[str, float]:
-    """All geometric errors at once: lengths off by ``size`` [m] and the heading by 5 degrees per metre of it."""
+    """Errors of obstacles, walls, position and heading at once: ``size`` [m] each, and 5 degrees per metre of it."""
     return {**dict.fromkeys(("obstacles", "walls", "position"), size), "heading": size * math.radians(5)}
 
 

@@ -1,4 +1,4 @@
-"""Shortest ways: a room and points in it in, their distances on foot around walls and their neighbours out.
+"""Shortest routes: a room and points in it in, walking distances around walls and neighbours out.
 
 A shortest way that is not straight bends only at corners that stick out into the free space. So the distances follow
 from what the points and these corners see of each other.

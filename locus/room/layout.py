@@ -57,7 +57,7 @@ class Pose:
 
     @classmethod
     def random(cls, layout: Layout, rng: np.random.Generator) -> Pose:
-        """Draw a pose with position uniform in the free space of ``layout`` and heading uniform in [-pi, pi)."""
+        """Draw a pose with position uniform in the free space of ``layout`` and heading uniform in [−π, π)."""
         x, y = layout.sample(1, rng)[0]
         return cls(x, y, rng.uniform(-np.pi, np.pi))
 
@@ -224,7 +224,7 @@ class Layout:
     def from_geojson(cls, source: str | Path | dict[str, Any], clearance: float = 0.5) -> Layout:
         """Read a GeoJSON FeatureCollection of polygons in metres or degrees, from a file or a dictionary.
 
-        A room narrower than 0.02 in both axes, with coordinates of at most 180 and 90, is in degrees of longitude and
+        A room narrower than 0.02 in both axes, with coordinates of at most 180 and 89, is in degrees of longitude and
         latitude (RFC 7946), as it would be under 2 cm in metres. It is projected to metres about its middle: ``frame``
         says where that is.
 

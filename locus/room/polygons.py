@@ -88,14 +88,14 @@ def layout_of(
 
     Args:
         grid: the map.
-        inside: a point (2) [m] in the free space that is meant.
-        max_walls: largest number of walls; walls are straightened more until there are no more.
+        inside: a point (2) [m] in the part of the free space to use; by default the largest.
+        max_walls: largest number of walls; the tolerance is raised until there are at most this many.
         material: ITU-R P.2040 name of the material of all walls.
         clearance: minimum distance of drawn candidates and poses from any wall [m].
-        tolerance: distance from the map's walls that straight walls may have [m], to begin with.
+        tolerance: how far straight walls may be from the map's [m], to begin with.
 
     Raises:
-        ValueError: there is no free space, or not at ``inside``, or no room with as few walls.
+        ValueError: there is no free space, none at ``inside``, or no layout with so few walls.
     """
     check_range("max_walls", max_walls, 4)
     free, num_specks = _without_specks(_part(grid, inside))

@@ -66,7 +66,7 @@ def read_scene(path: Path) -> list[Surface]:
 
 
 def write_scene(layout: Layout, folder: Path, wall_height: float = 3.0, thickness: float = 0.2) -> Path:
-    """Write a room as `scene.xml` and a PLY mesh per polygon: walls from z = 0 up, without floor and ceiling.
+    """Write a room as ``scene.xml`` and a PLY mesh per polygon: walls from z = 0 up, without floor and ceiling.
 
     Args:
         layout: the room.

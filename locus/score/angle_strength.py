@@ -4,8 +4,8 @@ A likelihood of the observed paths, for whoever distrusts delays of a receiver t
 energies E and x of a traced and an observed path (N M times the SNR, N subcarriers, M antennas) and their sines s:
 
 - The root of x is Gaussian with mean :math:`\sqrt{E + 3/2}` and variance 1/2: x has four degrees of freedom, as the
-  estimator maximises over angle and delay. A path is reported if x exceeds the estimator's threshold, or, if all
-  reportable paths are reported, the weakest of them.
+  estimator maximises over angle and delay. A path is reported if x exceeds the estimator's threshold, or, if the
+  list of paths is full, the energy of the weakest of them.
 - Its sine is Gaussian with the Cramér-Rao variance :math:`6 / (\pi^2 (M^2 - 1) \sqrt{x E})`.
 - Some estimates are disturbed by another path within a resolution cell: their strengths and sines err by more.
 - False paths have the density of noise peaks, see :func:`locus.receiver.estimator.threshold`, uniform in the sine;

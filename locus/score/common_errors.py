@@ -1,8 +1,8 @@
 r"""Errors shared by all paths: an assignment of observed to traced paths in, how much better they explain it out.
 
-Receiver position r and heading φ err once for all paths of a snapshot. With :math:`\mathbf e` the unit vector of
-arrival and :math:`\ell` the length of a path, the exact derivatives of length and angle are, for every number of
-reflections,
+Receiver position r and heading φ err once for all paths of a snapshot. With :math:`\mathbf e` the unit vector towards
+the source of a path, the image of the transmitter, and :math:`\ell` the length of a path, the exact derivatives of
+length and angle are, for every number of reflections,
 
 .. math:: d\ell = -\mathbf e \cdot d\mathbf r, \qquad d\theta = -\mathbf e_\perp \cdot d\mathbf r / \ell - d\phi
 
@@ -33,7 +33,7 @@ NUM_COLUMNS = SLOPE + _SIZE
 
 @njit(cache=True, fastmath=True)
 def delay_row(row, residual, variance, azimuth, position_sd, samples_per_metre):
-    """Fill in the row of a delay [samples]: residual offset of an assigned pair, and its independent variance."""
+    """Fill in the row of a delay [samples]: offset of an assigned pair, traced minus observed, and its variance."""
     row[RESIDUAL], row[VARIANCE] = residual, variance
     row[TOTAL] = variance + (position_sd * samples_per_metre) ** 2
     row[SLOPE], row[SLOPE + 1] = 1.0, 0.0
@@ -43,7 +43,7 @@ def delay_row(row, residual, variance, azimuth, position_sd, samples_per_metre):
 
 @njit(cache=True, fastmath=True)
 def sine_row(row, residual, variance, azimuth, heading_sd, position_sd, length):
-    """Fill in the row of a sine."""
+    """Fill in the row of a sine: residual of an assigned pair, observed minus traced, and its independent variance."""
     slope = math.cos(azimuth)
     far = slope * position_sd / length
     row[RESIDUAL], row[VARIANCE] = residual, variance

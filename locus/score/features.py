@@ -20,8 +20,9 @@ _READ = ("aoa", "snr_db", "valid")
 def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | None = None) -> NDArray[np.float32]:
     """Features of the strongest paths, the same for traced and observed paths.
 
-    The SNR in dB is clipped to ``options.snr_range`` and scaled to [0, 1]. A missing path (``valid`` False: not
-    detected, or not traced) is encoded as three zeros, which no real path can be.
+    Each path has three: cosine and sine of the angle of arrival, and the SNR in dB, clipped to ``options.snr_range``
+    and scaled to [0, 1]. A missing path (``valid`` False: not detected, or not traced) is encoded as three zeros, which
+    no real path has.
 
     Args:
         paths: ``aoa``, ``snr_db`` and ``valid`` (..., path), strongest first.

@@ -12,7 +12,7 @@ observed list is that of the cheapest assignment (a GOSPA metric of order 1 with
 from the differences of sines, delays and strengths, with M antennas and bandwidth B, so in angle and delay in
 resolution cells and in strength in powers of ten of the amplitude; a path on either side that has no partner costs 1/2,
 so that pairs with d > 1 are never made. Sines are compared modulo 2 and delays modulo the pilot's period. The sync
-offset is the one with the smallest distance among those that bring the strongest observed path onto one of the traced.
+offset is the one with the smallest distance among those that bring the strongest observed path onto a traced one.
 The posterior is proportional to :math:`e^{-\text{distance} / \text{temperature}}`: a single number to fit.
 """
 

@@ -35,7 +35,7 @@ Look = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) -> xr.DataArray:
     r"""Log posterior, eq. (2), of a receiver that knows each candidate's signal except for carrier phase and timing.
 
-    A snapshot is :math:`y = e^{j \phi} D(t) s` + noise. The phase is integrated in closed form, which gives
+    A snapshot is :math:`y = e^{\mathrm i \phi} D(t) s` + noise. The phase is integrated in closed form, which gives
     :math:`I_0(2 |s^H D(t)^H y|)\, e^{-|s|^2}`; the offset t numerically. The prior is uniform over the candidates with
     paths.
 

@@ -1,12 +1,14 @@
 r"""Where to listen next: what is known of the transmitter and poses within reach in, the information they promise out.
 
 The information that a snapshot promises is the mutual information between it and the transmitter's position: by how
-many nats it will narrow the posterior, on average. With :math:`p_i` the probability of candidate i, :math:`L_i` its
-likelihood and :math:`y_i` the path set that the twin predicts of it, free of noise,
+many nats it will narrow the posterior, on average. It has no closed form. With :math:`p_i` the probability of candidate
+i, :math:`L_i` its likelihood and :math:`y_i` the path set that the twin predicts of it, free of noise, it is
+approximated by
 
-.. math:: I = -\sum_i p_i \ln \sum_j p_j\, e^{-D_{ij}}, \qquad D_{ij} = \ln L_i(y_i) - \ln L_j(y_i).
+.. math:: I \approx -\sum_i p_i \ln \sum_j p_j\, e^{-D_{ij}}, \qquad D_{ij} = \ln L_i(y_i) - \ln L_j(y_i).
 
-For likelihoods that are Gaussian about their predictions, :math:`D_{ij}` is the mean of :math:`\ln L_i - \ln L_j`.
+If all likelihoods are Gaussian about their predictions with the same covariance, :math:`D_{ij}` is a Kullback-Leibler
+divergence, and the approximation is an upper bound. It serves to compare poses.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def information(
     spacing: float = 0.0,
     num_candidates: int = NUM_CANDIDATES,
 ) -> xr.Dataset:
-    """Information that a snapshot from each of several poses promises.
+    """Approximate information that a snapshot from each of several poses promises.
 
     Args:
         layout: the room, as the twin knows it.
@@ -140,7 +142,7 @@ def _promise(
 
 
 def predicted(paths: xr.Dataset, scorer: PathSet) -> xr.Dataset:
-    """What would be reported of each candidate (snapshot, path) without noise: its paths above the threshold."""
+    """Noise-free report for each candidate, (snapshot, path): the strongest of its paths above the threshold."""
     radio = scorer.radio or Radio.carried_by(paths) or Radio()
     options = scorer.estimator
     level = 10 * math.log10(threshold(options, radio))

@@ -82,10 +82,10 @@ class LiteScorer:
 
 
 def load_lite(path: Path) -> tuple[LiteScorer, dict[str, Any]]:
-    """Load a file that `locus export` made, and its header.
+    """Load a file that ``locus export`` made; return the scorer and the header of the file.
 
     Raises:
-        ValueError: the file is damaged, or `locus export` did not make it.
+        ValueError: the file is damaged, or ``locus export`` did not make it.
         RuntimeError: the runtime is not installed.
     """
     if path.stat().st_size > MAX_BYTES:

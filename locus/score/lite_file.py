@@ -1,4 +1,4 @@
-"""Header of a LiteRT file: bytes of a ``.tflite`` in, what `locus export` wrote into its metadata out.
+"""Header of a LiteRT file: bytes of a ``.tflite`` in, what ``locus export`` wrote into its metadata out.
 
 A ``.tflite`` is a FlatBuffer: tables that point to each other. Only those that lead to the header are read here, every
 offset is checked before use, and a checksum over the whole file comes before any runtime sees the rest.
@@ -27,7 +27,7 @@ _BLANK = "0" * 64
 
 
 class LiteFileError(ValueError):
-    """A file is not one that `locus export` made, or it is damaged."""
+    """A file is not one that ``locus export`` made, or it is damaged."""
 
 
 def read_header(content: bytes, name: str) -> dict[str, Any]:

@@ -112,7 +112,11 @@ class Moving:
     def log_posterior(self) -> xr.DataArray:
         """Logarithm of the posterior (candidate) of where the transmitter is at the last snapshot.
 
-        It contains a small share of what would be known without any snapshot, once, for what no component foresees.
+        A small share of the distribution without any snapshot is mixed in, once rather than per snapshot, to cover what
+        no component foresees.
+
+        Raises:
+            ValueError: no snapshot has been added.
         """
         if self._logs is None:
             raise ValueError("Expected at least one snapshot, got none; call add() first")

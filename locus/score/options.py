@@ -1,4 +1,4 @@
-"""Options of the networks, stored with their weights, their names and their size. Needs no torch."""
+"""Options of the networks, which are stored with their weights; their names and layer widths. Needs no torch."""
 
 from __future__ import annotations
 

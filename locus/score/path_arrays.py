@@ -1,4 +1,4 @@
-"""Arrays for the likelihood of path sets: Datasets of traced and observed paths in, what the kernel takes out."""
+"""Arrays for the likelihood of path sets: Datasets of traced and observed paths in, the arrays of the kernel out."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class Seen(NamedTuple):
     delay: Floats
     """[samples]"""
     clutter: Floats
-    """(snapshot, component, path): density of untraced paths in energy, sine and delay [1/sample] at the observed."""
+    """(snapshot, component, path): density of untraced paths in energy, sine and delay [1/sample], where observed."""
     weight: Floats
     """(snapshot, component): probability of the component and of the observed paths, if all are clutter, up to a factor
     per snapshot."""
     limit: Floats
-    """(snapshot, component, path): exponent from which on a term is too low, whatever the traced path."""
+    """(snapshot, component, path): exponent beyond which a term is negligible, whatever the traced path."""
     tail_limit: Floats
     """The same for a disturbed estimate."""
     left_over: NDArray[np.float32]

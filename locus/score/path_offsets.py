@@ -1,6 +1,7 @@
 """Products of terms over the sync offset: terms of the path-set likelihood as arrays in, their integral out.
 
-A *term* is a pair of a traced and an observed path (:mod:`locus.score.path_set_cpu`): a Gaussian of the offset.
+A *term* is a pair of a traced and an observed path (:mod:`locus.score.path_set_cpu`): as a function of the offset, a
+Gaussian.
 """
 
 from __future__ import annotations

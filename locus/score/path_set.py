@@ -5,12 +5,12 @@ reported with some probability, with errors that theory gives; whatever else is 
 and x of a traced and an observed path (N M times the SNR, N subcarriers, M antennas), their sines s and delays d
 [samples], and the sync offset t:
 
-- A path is reported if x exceeds the estimator's threshold T. If all K reportable paths are reported, the others are
-  only known to be weaker than the weakest of them, which then replaces T. Energy: :mod:`locus.score.strength`.
+- A path is reported if x exceeds the estimator's threshold T. If the list of K paths is full, the others are only
+  known to be weaker than the weakest of them, whose energy then replaces T. Energy: :mod:`locus.score.strength`.
 - Its sine and delay have the Cramér-Rao variances :math:`6 / (\pi^2 (M^2 - 1) e)` and
-  :math:`3 N^2 / (2 \pi^2 (N^2 - 1) e)` at the energy :math:`e = \sqrt{x E}`: the estimate is the highest of all points
-  about the true one, and the more it exceeds what the path itself gives, the farther it tends to lie away. The twin's
-  errors add variances (:mod:`locus.score.tolerance`).
+  :math:`3 N^2 / (2 \pi^2 (N^2 - 1) e)` at the energy :math:`e = \sqrt{x E}`: the
+  higher the peak of a path of given energy, the closer it tends to lie to the true place. The twin's errors add
+  variances (:mod:`locus.score.tolerance`).
 - False paths have the density :math:`C (x - 3/2)\, e^{-x} / (2 N)` in x, s and d, with
   :math:`C = \tfrac{\pi}{3} \sqrt{(N^2 - 1)(M^2 - 1)}`: the derivative of the expected number of noise peaks, see
   :func:`locus.receiver.estimator.threshold`. Paths of the world that the twin does not trace have a density that falls
@@ -127,8 +127,8 @@ class PathSet:
         """Posterior probability of the size of the twin's errors, averaged over all candidates.
 
         Returns:
-            DataArray (level) or (snapshot, level) that sums to 1 over ``level``: errors of plan, position and materials
-            relative to the tolerance, from 0, exact (whatever the heading), to 1.
+            DataArray (level) or (snapshot, level) that sums to 1. A ``level`` is the size of the errors of plan,
+            position and materials relative to the tolerance, from 0 (exact, whatever the heading) to 1.
         """
         mixture = components(self.tolerance, self.constants)
         sizes, parts = np.unique(mixture.level), []

@@ -1,14 +1,14 @@
 r"""The phase-free limit: traced paths of a group and its snapshots in; the log posterior without path phases out.
 
 A receiver knows angle, delay and amplitude :math:`a_j` of every path of a candidate; the phases are independent and
-uniform. Given the sync offset, a snapshot is :math:`y = \sum_j a_j e^{i \phi_j} b_j` + noise. The integral over all
-phases has no closed form, so it is estimated by importance sampling. The reference is the phase-blind receiver, whose
-gains are Gaussian. An offset is drawn from its posterior; then the paths, strongest first, get a phase each, while the
-gains of all later paths stay Gaussian, with covariance :math:`S_j = I + \sum_{k > j} a_k^2 b_k b_k^H`. With
+uniform. Given the sync offset, a snapshot is :math:`y = \sum_j a_j e^{\mathrm i \phi_j} b_j` + noise. The integral over
+all phases has no closed form, so it is estimated by importance sampling. The reference is the phase-blind receiver,
+whose gains are Gaussian. An offset is drawn from its posterior; then the paths, strongest first, get a phase each,
+while the gains of all later paths stay Gaussian, with covariance :math:`S_j = I + \sum_{k > j} a_k^2 b_k b_k^H`. With
 
 .. math::
 
-    \kappa_j = b_j^H S_j^{-1} b_j, \qquad r_j = b_j^H S_j^{-1} \Big(y - \sum_{i < j} a_i e^{i \phi_i} b_i\Big),
+    \kappa_j = b_j^H S_j^{-1} b_j, \qquad r_j = b_j^H S_j^{-1} \Big(y - \sum_{k < j} a_k e^{\mathrm i \phi_k} b_k\Big),
 
 :math:`\phi_j` is drawn from its exact distribution in that model, von Mises with mean :math:`\arg r_j` and
 concentration :math:`2 a_j |r_j|`. The step multiplies
@@ -74,10 +74,9 @@ def phase_free(
         tolerance: standard error [nat] of the truth's log posterior below which no more draws are made.
         num_draws: draws per candidate, first and at most; they are doubled where the error comes from.
 
-    Returns:
-        Dataset (snapshot, candidate): ``log_posterior``, normalised over candidates, -inf for those without paths; its
-        Monte Carlo ``standard_error`` [nat], which is too small for some candidates of negligible posterior, whose
-        draws may all miss; and ``num_draws``.
+    Returns: Dataset (snapshot, candidate) with ``log_posterior``, normalised over candidates, -inf for those without
+    paths; its Monte Carlo ``standard_error`` [nat], which is too small for some candidates of negligible posterior,
+    whose draws may all miss; and ``num_draws``.
 
     Raises:
         ValueError: an input has the wrong dimensions or values, or no candidate has a path.

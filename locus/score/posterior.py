@@ -68,7 +68,7 @@ def normalise(scores: NDArray[np.floating], prior: ArrayLike | None = None) -> N
 def check_scores(scores: NDArray[np.floating]) -> None:
     """Raise a ValueError unless scores (..., candidate) rank the candidates: none NaN or inf, not all minus infinity.
 
-    Beyond that there is no posterior, and nothing that looks like one may be returned.
+    Otherwise there is no posterior, and nothing that looks like one may be returned.
     """
     best = scores.max(axis=-1, initial=-np.inf)
     if not np.isfinite(best).all():  # the maximum of anything and NaN is NaN

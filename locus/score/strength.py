@@ -1,8 +1,8 @@
 r"""Strength of a detected path: its energy, as the twin predicts it, in; density and detection probability out.
 
 Energies are those after coherent integration over all N samples and M antennas, in units of the noise: N M times the
-SNR. The estimator maximises over angle and delay, so the energy x that it finds for a path of energy E is noncentral
-chi-square with four degrees of freedom, not two:
+SNR. The estimator maximises over angle and delay, so for a path of energy E it finds an energy x such that 2 x is
+noncentral chi-square with four degrees of freedom, not two, and noncentrality 2 E:
 
 .. math::
 
@@ -49,9 +49,10 @@ def bessel_over(z):
 
 @njit(cache=True, fastmath=True)
 def shape(root_energy, gain_variance):
-    """Centre sqrt((E + 2) / v - 2) of the root of a path's strength, and 1 / sqrt(v).
+    r"""Centre :math:`\sqrt{(E + 2) / v - 2}` of the root of a path's strength, 0 at least, and :math:`1 / \sqrt v`.
 
-    ``root_energy`` is sqrt(E), ``gain_variance`` the variance of the relative error of the amplitude.
+    ``root_energy`` is :math:`\sqrt E`, and :math:`v = 1 + 2 g E` with ``gain_variance`` g, the variance of the relative
+    error of the amplitude.
     """
     energy = root_energy * root_energy
     widening = 1.0 + 2.0 * gain_variance * energy
@@ -60,7 +61,10 @@ def shape(root_energy, gain_variance):
 
 @njit(cache=True, fastmath=True)
 def density(y, centre, inverse):
-    """Density of the strength x = (y / inverse)^2, divided by exp(-(y - centre)^2); arguments as from :func:`shape`."""
+    r"""Density of the strength :math:`x = (y / \text{inverse})^2`, divided by :math:`e^{-(y - \text{centre})^2}`.
+
+    Arguments are as from :func:`shape`.
+    """
     return 2.0 * (y * inverse) ** 2 * bessel_over(2.0 * y * centre)
 
 
@@ -83,7 +87,7 @@ def detection(table, root_threshold, centre, inverse):
 
 @functools.cache
 def detection_table() -> NDArray[np.float64]:
-    """Marcum's Q_2 as P(sqrt(x) > centre + distance), (centre, distance), integrated from the density."""
+    r"""Table (centre, distance) of :math:`P(\sqrt x > \text{centre} + \text{distance})`, from the density."""
     centres = BEND * np.arange(ROWS) / (ROWS - np.arange(ROWS))
     fine = np.arange(-REACH * STEPS * FINE, REACH * STEPS * FINE + 1) / (STEPS * FINE)
     return np.array([_exceeded(centre, fine) for centre in centres])

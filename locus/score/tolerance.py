@@ -67,7 +67,7 @@ class Constants:
     tail_db: float = 6.0
     """Error of a disturbed strength [dB]."""
     merge_cells: float = 0.6
-    """Distance at which two paths are reported as one in exp(-1) of all cases [resolution cells]."""
+    """Distance at which two paths are reported as one with probability 1/e [resolution cells]."""
     miss: float = 0.02
     """Probability that a path above the threshold is not reported."""
     miss_per_metre: float = 0.13

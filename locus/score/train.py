@@ -81,7 +81,7 @@ def make_examples(method: Method, library: xr.Dataset, observations: xr.Dataset)
 
 
 def adjusted_loss(method: Method, examples: Examples) -> float:
-    """Adjusted loss L of eq. (24) [nat] while training; of results: :func:`locus.judge.metrics.summary`."""
+    """Adjusted loss L of eq. (24) [nat], for use in training; results use :func:`locus.judge.metrics.summary`."""
     total: float = 0.0
     with torch.no_grad():
         for start in range(0, len(examples.truth), _SCORE):

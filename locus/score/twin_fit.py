@@ -2,9 +2,9 @@
 
 If the twin is exact, a candidate drawn from the posterior and the observed paths are distributed together like the true
 candidate and what is reported of it. So the observed set is one among sets simulated for that candidate, and its rank
-by any statistic is uniform. The statistic here is the log density of the set in a world of clutter alone, with as
-many untraced paths expected as can be reported, less that of the candidate's: it is high for predicted paths that are
-missing or elsewhere, and for strong paths that nothing predicts.
+by any statistic is uniform. The statistic here is the log density of the set in a world of clutter alone, with as many
+untraced paths expected as can be reported, minus its log density for the candidate: it is high for predicted paths that
+are missing or elsewhere, and for strong paths that nothing predicts.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Odometry:
 
 
 class Walk:
-    """Fuses the snapshots of one still transmitter, heard from several poses, with errors that they share.
+    """Fuses snapshots of one stationary transmitter, heard from several poses, with the errors that they share.
 
     Shared are the error of the compass, the offset of all receiver positions, the transmitter's place in its cell, and
     the displacement of each obstacle and of each side of the room. In plans with more than 40 of these displacements,

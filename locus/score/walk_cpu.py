@@ -71,8 +71,8 @@ def advance(traced, images, slots, seen, widths, components, hiding, table, aliv
     unknown) and ``spread`` (candidate, component, unknown, unknown) are those of the shared errors. ``hidden``
     (candidate, component, slot) has the probability that a sequence of walls is blocked although the twin traces it,
     ``slots`` (candidate, path) the place of each path there or -1, and ``hiding`` (component) the probability for
-    sequences that are not there. Other arguments are
-    those of :func:`locus.score.path_set_cpu.log_likelihoods`, and ``images`` of :mod:`locus.score.walk_images`.
+    sequences without a slot. Other arguments are those of :func:`locus.score.path_set_cpu.log_likelihoods`, and
+    ``images`` of :mod:`locus.score.walk_images`.
     """
     num_candidates, num_components, size = mean.shape
     result = np.zeros((num_candidates, num_components))

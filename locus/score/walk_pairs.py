@@ -13,9 +13,11 @@ from locus.score.path_offsets import HEIGHT, OFFSET, OWNER, PATH, SHARPNESS, bet
 
 @njit(cache=True, fastmath=True)
 def assign(terms, owner, count, offset, together, widths, pairs):
-    """Best pairs at a sync offset, or the best one at its own, ``together`` or not: their number.
+    """Fill in ``pairs`` and return their number.
 
-    Rows of ``pairs``: index of the term, its height at the offset, and the probability of the pair.
+    If ``together``, these are the best pair of every observed path at one sync offset, otherwise the single best pair,
+    at the offset that suits it. Rows of ``pairs``: index of the term, its height (at the offset, or integrated over all
+    offsets), and the probability of the pair.
     """
     num_pairs, i = 0, 0
     while i < count:

@@ -49,7 +49,7 @@ def make_method(name: str, options: MethodOptions, seed: int = 0) -> Method:
 
 
 def initialised(kind: type[Method], options: MethodOptions, seed: int) -> Method:
-    """Create an untrained method of a class with weights initialised from ``seed``; torch's own generator stays."""
+    """Create an untrained method with weights initialised from ``seed``; torch's global generator stays as it is."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return kind(options)
@@ -105,7 +105,7 @@ def _worst(tensor: torch.Tensor) -> float:
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str, Any]) -> None:
-    """Write a safetensors file to the side and rename it; its checksum is noted beside it."""
+    """Write a safetensors file under a temporary name and rename it; its checksum is kept beside it."""
     data = {name: tensor.contiguous() for name, tensor in tensors.items()}
     with sealing(path) as scratch:
         safetensors.torch.save_file(data, scratch, {"locus": json.dumps(header)})

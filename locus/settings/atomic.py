@@ -1,6 +1,7 @@
 """Atomic file writes: write to a temporary file in the same folder, then rename it.
 
-What a killed process leaves behind carries its number and its machine, so that the next one can tell and remove it.
+Names of temporary files carry the process ID and a hash of the host name, so that a later process can recognise and
+remove what a killed one left behind.
 """
 
 from __future__ import annotations

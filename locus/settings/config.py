@@ -52,7 +52,7 @@ class Room:
     the paper's and its grid has as many feasible points.
     """
 
-    size: float = _PAPER_SIZE
+    size: float = 100.0
     """Side of the square room [m]; obstacle dimensions and gaps scale with it unless they are set."""
     num_obstacles: int = 3
     """Number of obstacles per room."""

@@ -23,7 +23,7 @@ def count(number: float) -> str:
 
 
 def area(square_metres: float) -> str:
-    """Number of square metres, e.g. 4,214 or 0.41; callers add the unit, as m^2 or m²."""
+    """Number of square metres, e.g. 4,214 or 0.41; callers add the unit."""
     return f"{square_metres:.2g}" if square_metres < 10 else f"{square_metres:,.0f}"
 
 

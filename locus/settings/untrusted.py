@@ -67,7 +67,7 @@ def finite_number(name: str, value: Any) -> float:
     """Convert a real number to a finite float.
 
     Raises:
-        ValueError: it is no number, complex, NaN, infinite, or too large for a float.
+        ValueError: it is not a real number, or is NaN, infinite or too large for a float.
     """
     if type(value) is bool or not isinstance(value, numbers.Real):
         array = getattr(value, "ndim", None) == 0 and getattr(value, "dtype", None)

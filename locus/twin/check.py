@@ -1,4 +1,4 @@
-"""Path sets from strangers: a Dataset in; an error in one line out, unless what is to be read of it are real paths."""
+"""Path sets from outside: a Dataset in; a one-line error out, unless the variables to be read hold valid paths."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ standard use in five ways:
   2 % of all paths were lost. Other results are the same to the last bit, and as fast.
 - Dr.Jit runs on one thread: with several, the order of atomic operations changes the result. Use one process per core.
 
-Import this module through `locus.make_twin`, which first finds a libLLVM that Dr.Jit can use.
+Import this module through :func:`locus.make_twin`, which first finds a libLLVM that Dr.Jit can use.
 """
 
 from __future__ import annotations

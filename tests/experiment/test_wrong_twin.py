@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 import xarray as xr
 from smoke import make, smoke_run
 
@@ -167,6 +168,14 @@ def test_surprising_snapshots_are_counted_where_they_are_known() -> None:
     found = wrong_twin.noticed(rows)
     np.testing.assert_array_equal(found.noticed, [0.5, np.nan])
     np.testing.assert_array_equal(found.noticed_low, [0.5, np.nan])  # each of both rooms has one of two
+
+
+def test_none_noticed_does_not_mean_that_none_ever_is() -> None:
+    rows = made_up({"ours": np.ones((1, 4))}, p_value=(("condition", "snapshot"), np.full((1, 4), 0.5)))
+    found = wrong_twin.noticed(rows)
+    assert float(found.noticed[0]) == float(found.noticed_low[0]) == 0
+    exact = scipy.stats.binomtest(0, 4).proportion_ci(0.95, method="exact")
+    assert float(found.noticed_high[0]) == pytest.approx(exact.high)
 
 
 def test_p_values_are_stored(run: locus.Run) -> None:

@@ -105,7 +105,7 @@ def coverage_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
         axes.set(xlim=(0, 100), ylim=(-reach, reach), xticks=range(0, 101, 25))
         axes.grid(alpha=0.3)
     figure.supxlabel("nominal credible level [%]", fontsize="medium")
-    figure.supylabel("truths inside, less nominal [percentage points]", fontsize="medium")
+    figure.supylabel("truths inside minus nominal [percentage points]", fontsize="medium")
     return figure
 
 

@@ -112,7 +112,7 @@ def normaliser_figure(study: xr.Dataset, labels: Sequence[str]) -> Figure:
         axes.set_xticks([10, 100, 1000], ["10", "100", "1,000"])
         axes.set_xlabel("number of candidates")
         axes.grid(alpha=0.3)
-    panels[0].set_ylabel("log of mean over integral [nat]")
+    panels[0].set_ylabel("log (mean / integral) [nat]")
     panels[1].set_ylabel("adjusted loss of the snapshot [nat]")
     bound = panels[1].plot(study["size"], -np.log(study["size"]), color="0.3", linewidth=1.2, linestyle=(0, (1, 1)))
     panels[1].legend(bound, ["least possible, −log N"], frameon=False, loc="lower left")
@@ -183,7 +183,7 @@ def comparison_table(summary: xr.Dataset, labels: Mapping[str, str], printed: xr
     for evaluation, title in (("random", "paper, Eval Random"), ("grid", "paper, Eval Grid")):
         theirs = printed.sel({"evaluation": evaluation, "method": [name.partition(".")[0] for name in labels]})
         table[title, "L [nat]"] = [f"{loss:.2f}" for loss in theirs.loss.values]
-        table[title, "R [%]"] = [f"{100 * ratio:.1f}" for ratio in theirs.ratio.values]
+        table[title, "R [%]"] = [f"{100 * ratio:.2f}" for ratio in theirs.ratio.values]
     return table
 
 

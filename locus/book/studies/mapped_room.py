@@ -44,7 +44,7 @@ def make_example(run: Run, index: int, resolution: float, drift: float, num_poin
         run: the run.
         index: number of the group of Eval Random.
         resolution: side of a cell of the robot's map [m].
-        drift: drift of the robot's pose.
+        drift: standard deviation of the robot's pose after one metre [m].
         num_points: points per axis of the posterior maps.
     """
     world, study = mapped.make_world(mapped.settings(run.config), index), Mapped(run)

@@ -42,7 +42,7 @@ def scores(method: Method, paths: xr.Dataset, observed: xr.Dataset) -> NDArray[n
 def sampled_normaliser(
     pool: NDArray[np.float64], true: NDArray[np.float64], sizes: Sequence[int], rng: Generator, num_draws: int = 400
 ) -> xr.Dataset:
-    """Spread of the normaliser in eq. (16), and of the resulting loss, over random candidates and their number.
+    r"""Spread of the normaliser in eq. (16), and of the resulting loss, over random candidates and their number.
 
     Args:
         pool: scores (snapshot, candidate) of very many uniform candidates, which approximate the integral in eq. (10).
@@ -52,9 +52,10 @@ def sampled_normaliser(
         num_draws: number of candidate lists of each size.
 
     Returns:
-        Dataset (size, snapshot, quantile) with quantiles 5, 50 and 95 %: ``log_ratio``, the log of the mean of exp(g)
-        over a list relative to the pool, and ``loss``, the adjusted loss of the truth among size - 1 others. Also
-        ``share`` (snapshot), the share of free space that the posterior fills: mean(exp g)^2 / mean(exp 2g).
+        Dataset (size, snapshot, quantile), with quantiles 5, 50 and 95 %, of ``log_ratio``, the log of the mean of
+        :math:`e^g` over a list relative to the pool [nat], and ``loss``, the adjusted loss of the truth among size − 1
+        others [nat]. Also ``share`` (snapshot), the share of free space that the posterior fills:
+        :math:`\overline{e^g}^{\,2} / \overline{e^{2g}}`.
     """
     if min(sizes) < 2:
         raise ValueError(f"Expected 'sizes' of at least 2, got {list(sizes)}")
@@ -92,8 +93,8 @@ def false_alarm_rows(
 ) -> xr.Dataset:
     """Rows (snapshot, method) of the first groups at several false-alarm rates, scored with one network.
 
-    ``method`` is the rate, as text. Variables: ``log_posterior`` of the truth, ``num_paths`` found, both
-    (snapshot, method), and ``threshold_db`` (method).
+    The dimension ``method`` holds the rates, as text. Variables: ``log_posterior`` of the truth, ``num_paths`` found,
+    both (snapshot, method), and ``threshold_db`` (method).
     """
     options = [replace(config.estimator, false_alarm=rate) for rate in rates]
     cases = [Case(config, split, index) for index in range(num_groups)]
