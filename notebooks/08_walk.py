@@ -63,7 +63,7 @@ glue("num_steps", rows.sizes["step"], display=False)
 glue("step_length", STEP, display=False)
 glue("num_candidates", float(rows.num_candidates.mean()), display=False)
 glue("certainty", float(np.log(rows.num_candidates).mean()), display=False)
-for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("path", "path_set")):
+for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("path", "path_set"), ("bearings", "bearings")):
     glue(f"temperature_{short}", float(rows.option.sel({"method": name})), display=False)
     glue(f"share_{short}", 100 * float(rows.share.sel({"method": name})), display=False)
 for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("path", "path_set"), ("bearings", "bearings"), ("walk", "walk")):  # fmt: skip
@@ -88,7 +88,7 @@ glue("map_first", 100 * float(np.exp(chosen[number])), display=False)
 # ## One walk
 #
 # This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` %: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where the way is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the way: the dashed walls are what it believes, and its
-# compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's posteriors are multiplied, with the temperature and the floor that suit walks best (see below); on the right are path sets whose errors are
+# compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's posteriors are multiplied, with the temperature and the floor that suit walks with all three twins best (see below); on the right are path sets whose errors are
 # shared by the whole walk.
 
 # %% mystnb={"image": {"alt": "Posterior maps of one walk after 1, 2, 4 and 8 snapshots: LOCUS-DT with scores added on the left, path sets with shared errors on the right"}} tags=["hide-input"]
@@ -124,9 +124,10 @@ glue("compass_true", turn, display=False)
 # be a loss of −{glue:text}`certainty:.2f` nats. There are three twins: plan and compass are exact; each wall and obstacle is off by 0.3 m and the compass by 1.5 degrees; or they are off by 1 m and 5 degrees, each in a random direction. We compare
 #
 # - **LOCUS-DT, added**, and **LOCUS-DT trained with errors, added**: sums of log posteriors, divided by a temperature ({glue:text}`temperature_ours:.1f` and {glue:text}`temperature_robust:.1f`) and with a floor of
-#   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %), both fitted on walks through training rooms, a third of them in each condition;
+#   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %), one pair for all three twins, as a robot does not know how wrong its own is, fitted on walks through training rooms, a third of them in each condition. With an exact twin the high temperature costs LOCUS-DT: after one snapshot its loss is
+#   {glue:text}`first_ours_exact:.2f` nats, worse than in [chapter 5](05_results.ipynb);
 # - **path sets, added**: the same with the likelihood of {doc}`06_path_set` (temperature {glue:text}`temperature_path:.1f`, floor {glue:text}`share_path:.2g` %);
-# - **bearings, without a twin**: the strongest path's angle from each pose, as if it came straight from the transmitter;
+# - **bearings, without a twin**: the strongest path's angle from each pose, as if it came straight from the transmitter, with outliers and a floor ({glue:text}`share_bearings:.0f` %) fitted in the same way;
 # - **path sets, shared errors**: as above. Some errors, such as paths that the twin does not trace, are in none of these unknowns but repeat from pose to pose. We model them as a correlation of {glue:text}`correlation:.1f` between the
 #   snapshots of a twin with the full tolerance, a number that was fitted to walks through training rooms. We added it after a first look at the evaluation rooms, where without it the 90 % sets
 #   of the worst twin held just under 80 %.
@@ -172,11 +173,11 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
 # ## Where to listen next
 #
 # A robot can choose where to go. The twin tells it what it would hear from each probable candidate at each pose within reach, and so how much a snapshot there would tell, before it goes there. With $p_i$ the posterior,
-# $L_i$ the likelihood of candidate $i$ and $y_i$ the path set that the twin predicts for it, that is
+# $L_i$ the likelihood of candidate $i$ and $y_i$ the path set, free of noise, that the twin predicts for it, that is approximately
 #
 # $$
 # \begin{aligned}
-# I &= -\sum_i p_i \ln \sum_j p_j \, e^{-D_{ij}}, \\
+# I &\approx -\sum_i p_i \ln \sum_j p_j \, e^{-D_{ij}}, \\
 # D_{ij} &= \ln L_i(y_i) - \ln L_j(y_i).
 # \end{aligned}
 # $$
@@ -205,9 +206,9 @@ for name in searches.STRATEGIES:
     glue(f"right_{name}", 100 * float(every.right.sel(strategy=name)), display=False)
 
 # %% [markdown]
-# *Figure: share of searches that have ended with a small set. Table: medians with 95 % intervals from resampled rooms; an abandoned search counts as longer than any other. Unclear: rooms in which the first snapshot, which all four share, does not suffice.*
+# *Figure: share of searches that have ended with a small set. Table: medians with 95 % intervals from resampled rooms; an abandoned search counts as longer than any other. Found: searches that end with a small set; right: the share of these whose set holds the transmitter. Unclear: rooms in which the first snapshot, which all four share, does not suffice.*
 #
-# In {glue:text}`search_unclear` of the {glue:text}`search_rooms` rooms one snapshot is not enough, and there it matters where the robot goes. By asking the twin, {glue:text}`found_informed:.0f` % of all searches end with a small set; with random steps
+# In {glue:text}`search_unclear` of the {glue:text}`search_rooms` rooms one snapshot is not enough, and there it matters where the robot goes. When the robot asks the twin, {glue:text}`found_informed:.0f` % of all searches end with a small set; with random steps
 # {glue:text}`found_random:.0f` %, straight on {glue:text}`found_straight:.0f` %, and turning on the spot {glue:text}`found_turning:.0f` %. A small set is not always right: {glue:text}`right_informed:.0f`, {glue:text}`right_random:.0f`, {glue:text}`right_straight:.0f` and {glue:text}`right_turning:.0f` % of these sets hold the transmitter.
 #
 # ## A room that the robot mapped
@@ -215,14 +216,14 @@ for name in searches.STRATEGIES:
 # *The paper's future work, "measured rooms reconstructed using SLAM", in simulation.*
 #
 # Until now we had a floor plan. Here the robot has to make its own: the room holds {glue:text}`num_pieces` pieces of furniture that are in no plan, and the robot drives through it with a laser scanner and draws an occupancy grid, as ROS does. Its walls are straightened to polygons
-# (`locus.Layout.from_ros_map`), which become the twin. The scanner's ranges are noisy, the grid is not aligned with the walls, and the robot's estimate of its own pose drifts as it drives.
+# (`locus.Layout.from_ros_map`), which become the twin. The scanner's ranges are noisy, the grid is not aligned with the walls, and the robot's estimate of its own pose drifts as it drives: a drift of 1 % is a random walk with a standard deviation of 1 cm and 0.01 degrees after a metre, ten times that after 100 m.
 
 # %% mystnb={"image": {"alt": "The true room with furniture and the robot's way; the occupancy grid with the polygons that became of it; a posterior of their twin"}} tags=["hide-input"]
 example = make_example(opened, 0, resolution=0.05, drift=0.01, num_points=61)
 figure = mapped_figures.mapped_room_figure(example)
 
 # %% [markdown]
-# *A room with its furniture and the robot's way (blue); its occupancy grid, with 5 cm cells and a drift of 1 %; the walls that become of it (orange); the posterior of their twin for one snapshot. Dashed: the true walls.*
+# *A room with its furniture and the robot's way (blue); its occupancy grid, with 5 cm cells and a drift of 1 %; the walls extracted from it (orange); the posterior of their twin for one snapshot. Dashed: the true walls.*
 
 # %% tags=["hide-input"]
 maps_rows = Mapped(opened).open()
@@ -241,9 +242,9 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
     glue(f"off_{key}", 100 * float(one.wall_error), display=False)
 
 # %% [markdown]
-# *{glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L and cost are the path set's; cost, with 95 % intervals, is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT has a floor. Walls off by: mean distance of the twin's walls from the true ones.*
+# *{glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L and cost are the path set's; cost, with 95 % intervals, is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT's posterior is mixed with a small share of uniform guessing, as in chapter 7. Walls off by: mean distance of the twin's walls from the true ones.*
 #
-# A map of 5 cm cells without drift costs the path set {glue:text}`cost_fine:.2f` nats, one of 20 cm {glue:text}`cost_coarse:.2f`; the true plan without its furniture costs {glue:text}`cost_bare:.2f`. With a drift of 3 % walls are {glue:text}`off_drifted:.0f` cm off on average, and the cost is
+# A map of 5 cm cells without drift costs the path set {glue:text}`cost_fine:.2f` nats, one of 20 cm {glue:text}`cost_coarse:.2f`; the true plan without its furniture costs {glue:text}`cost_bare:.2f`. With 5 cm cells and a drift of 3 % the walls are {glue:text}`off_drifted:.0f` cm off on average, and the cost is
 # {glue:text}`cost_drifted:.2f` nats.
 #
 # ## Use it
@@ -256,7 +257,7 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
 # result.heading_error  # (step), with heading_error_low and heading_error_high
 # ```
 #
-# or `locus locate room.geojson --poses walk.tum --iq captures.npy`; [Your own room](../own_room.md) has an example. **Several receivers that hear one transmitter at the same time are handled the same way**: one pose each. A
+# From the shell: `locus locate room.geojson --poses walk.tum --iq captures.npy --out walk.nc`; [Your own room](../own_room.md) has an example. **Several receivers that hear one transmitter at the same time are handled the same way**: one pose each. A
 # moving transmitter (`speed=`) is tracked by a grid filter, in which it walks around walls, not through them.
 
 # %% tags=["interactive"]

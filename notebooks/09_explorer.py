@@ -47,12 +47,12 @@ HTML(explorer.page())
 # - **Turn the receiver away.** Its elements hear little from behind, the estimator finds fewer paths, and the map grows wide. It should: a map that stayed sharp would be wrong.
 # - **Look for the mirror image.** A linear array cannot tell front from back: all observed angles lie between -90° and 90°. Only the strengths, through the element's pattern, tell on which side the transmitter is.
 # - **Compare methods.** Gauss-Cart, Gauss-Polar and GMM-Cart see the same paths and the pose, but not the room. Move an obstacle, and see whether their maps change.
-# - **Choose the Bayes limit.** It knows every candidate's signal to a fraction of a wavelength and usually finds the true one. Where even its map is wide, no method could do better. (It answers an easier question,
+# - **Choose the Bayes limit.** It knows every candidate's signal to a fraction of a wavelength and usually finds the true one. Where even its map is wide, no method could do better. But it trusts the twin without reserve, so it is a limit only while *Wrong twin* is 0 m. (It answers an easier question,
 #   *which of these places?*, not *where?*; see the [results](05_results.ipynb).)
 # - **Make the twin wrong.** *Wrong twin* moves the walls, the obstacles and the receiver that the twin believes in, and turns its compass: dashed is what it believes, solid is what the signal meets.
-#   Tick LOCUS-DT and the path set under *Compare methods* and slide: LOCUS-DT, trained with an exact twin, becomes confidently wrong, and the path set only less certain. [Chapter 7](07_wrong_twin.ipynb) measures this.
-# - **Walk.** Press *Walk* and drop the receiver somewhere else, or turn it: each time it listens once more, and the map shows what all snapshots say together. Do it with a wrong twin. The errors are the same at every
-#   step, so a few snapshots reveal the compass error; the small plot shows its interval, which narrows as you go, and the truth. [Chapter 8](08_walk.ipynb) is about such walks, and says how often the interval holds the truth.
+#   With LOCUS-DT as the method, tick the path set under *Compare methods* and slide: LOCUS-DT, trained with an exact twin, becomes confidently wrong, and the path set only less certain. [Chapter 7](07_wrong_twin.ipynb) measures this.
+# - **Walk.** Press *Walk* and drop the receiver somewhere else, or turn it: each time it listens once more, and the map shows what all snapshots say together. Do it with a twin that is wrong by half a metre or more. The errors are the same at every
+#   step, so a few snapshots reveal the compass error; the small plot shows its interval and the truth. If the error is small, the walk may take the twin for exact, and the interval then shrinks to 0° beside the truth. [Chapter 8](08_walk.ipynb) is about such walks, and says how often the interval holds the truth.
 # - **Raise the transmit power.** LOCUS-DT was trained at {glue:text}`tx_power:.0f` dBm only, and can be confidently wrong above it. The path set holds for any power.
 #
 # ## What it shows

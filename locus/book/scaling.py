@@ -45,7 +45,7 @@ def _cost(config: Config, results: dict[str, Any]) -> dict[str, str]:
         "trace, image twin": units.duration(_trace_seconds(config, results, "image")),
         "trace, Sionna": units.duration(_trace_seconds(config, results, "sionna")),
         "estimate the snapshots": units.duration(estimation),
-        "one epoch of LOCUS-DT": units.duration(epoch),
+        "one epoch of LOCUS-DT, without validation": units.duration(epoch),
         "disk, before compression": units.size(library.max_bytes + observations.max_bytes),
         "files on disk": units.count(num_files),
         "memory while training": units.size(_training_bytes(config)),

@@ -57,7 +57,11 @@ export function toAddress({ room, receiver, transmitter, walk, error, choices })
   return parts.map(([name, value]) => `${name}=${value}`).join("&");
 }
 
-const short = (/** @type {number} */ value) => `${Number(value.toFixed(2))}`;
+/**
+ * All digits that matter: half a centimetre is a fifth of a turn of the carrier's phase, and so makes another snapshot.
+ * @param {number} value
+ */
+const short = (value) => `${Number(value.toPrecision(15))}`;
 
 /**
  * The scene of an address.

@@ -86,7 +86,7 @@ export class World {
     this.listen();
   }
 
-  /** Add a snapshot at the receiver's pose, as precisely as an address keeps it; returns whether there may be another. */
+  /** Add a snapshot at the receiver's pose, rounded so that addresses stay short; returns whether there may be another. */
   listen() {
     if (this.walk.length >= MOST_SNAPSHOTS) return false;
     const { x, y, heading } = this.receiver;

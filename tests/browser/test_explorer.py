@@ -185,6 +185,18 @@ def test_back_returns_to_the_scene(explorer: Page, site: str) -> None:
     assert shown() == before
 
 
+def test_a_link_shows_the_same_map_to_somebody_else(explorer: Page, new_page: Open) -> None:
+    for _ in range(3):
+        explorer.get_by_role("button", name="New room").click()
+        settle(explorer)
+    other = new_page()
+    other.goto(explorer.url, wait_until="networkidle")
+    settle(other)
+    logs = "root => [...root.explorer.result.logPosterior]"
+    given, shown = (np.array(page.locator("#explorer").evaluate(logs)) for page in (explorer, other))
+    np.testing.assert_allclose(np.exp(shown), np.exp(given), atol=1e-6)
+
+
 def test_an_address_without_a_scene_is_explained(explorer: Page) -> None:
     explorer.evaluate("location.hash = 'room=concrete_0_0_1e9_0_5_5&clearance=0.5&receiver=1_1_0&transmitter=2_2'")
     said = "document.querySelector('#explorer .says').textContent"
