@@ -151,7 +151,7 @@ fitted = pd.DataFrame(
     }
 )
 meanings = pd.Series(listing.meanings(type(path_set.constants)), name="meaning").str.split().str.join(" ")
-fitted.join(meanings).set_index("meaning")
+fitted.join(meanings.str.rstrip("."))
 
 # %% tags=["remove-cell"]
 measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
@@ -187,7 +187,7 @@ names = {"exact": "exact twins", "wrong": "wrong twins", "missing": "one obstacl
 pd.DataFrame(
     {
         (title, what): {
-            name: f"{one['change']:+.3f} ± {one['error']:.3f}"
+            name: f"{one['change']:+.3f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{one['error']:.3f}"
             if what == "loss [nat]"
             else f"{100 * one['covered']:.1f}"
             for name, one in parts[kind].items()

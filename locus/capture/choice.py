@@ -41,8 +41,10 @@ class Choice(NamedTuple):
 def choose(method: str | None, weights: str | None, tolerance: Tolerance | None, radio: Radio | None) -> Choice:
     """The path-set likelihood, or a trained network if its name or its weights are given.
 
-    Raises: ValueError: the method is unknown, cannot be used with this radio, or was given weights or a tolerance that
-    it does not take. FileNotFoundError: the weights do not exist.
+    Raises:
+        ValueError: the method is unknown, cannot be used with this radio, or was given weights or a tolerance that it
+            does not take.
+        FileNotFoundError: the weights do not exist.
     """
     method = method or (PathSet.name if weights is None else "locus_dt")
     if method == PathSet.name:

@@ -26,10 +26,14 @@ def record(
 ) -> xr.Dataset:
     """Simulate a recording as :func:`locus.observe` does a snapshot, but of several periods.
 
-    Args: paths: path set of one transmitter, (path). rng: generator of sync offset, carrier phase and noise. radio:
-    link budget and waveform; by default the radio that the paths were traced with. num_periods: periods of the pilot.
-    pilot: one period (sample) as sent in the middle of the band, of any power and flat within 3 dB; by default that of
-    :func:`locus.observe`. frequency_offset: of the transmitter's oscillator against the receiver's [Hz].
+    Args:
+        paths: path set of one transmitter, (path).
+        rng: generator of sync offset, carrier phase and noise.
+        radio: link budget and waveform; by default the radio that the paths were traced with.
+        num_periods: periods of the pilot.
+        pilot: one period (sample) as sent in the middle of the band, of any power and flat within 3 dB; by default that
+            of :func:`locus.observe`.
+        frequency_offset: of the transmitter's oscillator against the receiver's [Hz].
 
     Returns:
         Dataset with ``iq`` (sample, antenna) on subcarriers above the carrier, as that of :func:`locus.observe`, and as

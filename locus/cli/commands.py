@@ -231,7 +231,7 @@ def build(options: argparse.Namespace) -> int:
 
 
 def leave_out(options: argparse.Namespace) -> None:
-    """Have `locus locate` start without modules that others would import only to see whether they are there.
+    """Have ``locus locate`` start without modules that others would import only to see whether they are there.
 
     xarray imports Dask to see whether an array is one of Dask's, numba imports SciPy for matrix products, and the path
     set needs neither. This holds for the whole process, so it is only for those that come from the shell.

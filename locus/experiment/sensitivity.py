@@ -168,9 +168,10 @@ def compare_readings(kept: xr.Dataset | None = None) -> xr.Dataset:
     Args:
         kept: what this function returned for some of the readings; they are copied instead of compared again.
 
-    Returns: Dataset (variant) with ``loss`` and ``difference`` [nat], ``ratio`` and ``ratio_difference``, each with
-    ``_low`` and ``_high``; ``difference_of_seed`` (variant, seed). The first variant is the chosen reading itself.
-    Bootstrap resamples are paired: groups of equal seed and index are drawn together.
+    Returns:
+        Dataset (variant) with ``loss`` and ``difference`` [nat], ``ratio`` and ``ratio_difference``, each with ``_low``
+        and ``_high``; ``difference_of_seed`` (variant, seed). The first variant is the chosen reading itself. Bootstrap
+        resamples are paired: groups of equal seed and index are drawn together.
     """
     chosen = variants()[0]
     pairs = {one.name: ((one, SHOWN), (chosen, SHOWN)) for one in variants()}

@@ -74,9 +74,10 @@ def phase_free(
         tolerance: standard error [nat] of the truth's log posterior below which no more draws are made.
         num_draws: draws per candidate, first and at most; they are doubled where the error comes from.
 
-    Returns: Dataset (snapshot, candidate) with ``log_posterior``, normalised over candidates, -inf for those without
-    paths; its Monte Carlo ``standard_error`` [nat], which is too small for some candidates of negligible posterior,
-    whose draws may all miss; and ``num_draws``.
+    Returns:
+        Dataset (snapshot, candidate) with ``log_posterior``, normalised over candidates, -inf for those without paths;
+        its Monte Carlo ``standard_error`` [nat], which is too small for some candidates of negligible posterior, whose
+        draws may all miss; and ``num_draws``.
 
     Raises:
         ValueError: an input has the wrong dimensions or values, or no candidate has a path.

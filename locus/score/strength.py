@@ -6,7 +6,7 @@ noncentral chi-square with four degrees of freedom, not two, and noncentrality 2
 
 .. math::
 
-    f(x \mid E) = \sqrt{x / E}\; e^{-x - E} I_1(2 \sqrt{x E}), \qquad
+    f(x \mid E) = \sqrt{x / E}\; e^{-x - E} I_1(2 \sqrt{x E}), \\
     P(x > T \mid E) = Q_2(\sqrt{2 E}, \sqrt{2 T}),
 
 with Marcum's Q function. An uncertain amplitude widens it: :math:`x = v y`, where y has noncentrality

@@ -22,10 +22,13 @@ class StraightforwardTwin(SionnaTwin):
 
     Since it runs Dr.Jit on several threads, its results may vary from run to run.
 
-    Args: radio: carrier, link budget and antennas. options: ``max_depth``, ``max_paths`` and ``wall_thickness`` are
-    used; there is no refraction or diffraction. Rays and table are Sionna's own, not those of the options. num_rays:
-    Sionna's ``samples_per_src``. deterministic: Sionna's solver option of this name. num_receivers: largest number of
-    candidates per call of the solver; all in one call if None.
+    Args:
+        radio: carrier, link budget and antennas.
+        options: ``max_depth``, ``max_paths`` and ``wall_thickness`` are used; there is no refraction or diffraction.
+            Rays and table are Sionna's own, not those of the options.
+        num_rays: Sionna's ``samples_per_src``.
+        deterministic: Sionna's solver option of this name.
+        num_receivers: largest number of candidates per call of the solver; all in one call if None.
 
     Raises:
         ValueError: ``num_rays`` or ``num_receivers`` is below 1.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,12 @@ def test_api_describes_every_public_name_with_its_docstring() -> None:
         assert docstring
         assert values["summaries"][name] == docstring.splitlines()[0]
         assert values["summaries"][name] in text
+
+
+def test_every_section_of_a_docstring_is_recognised() -> None:
+    for folder in pages.api_folders().values():
+        for name, text in folder.items():
+            assert not re.search(r"\b(Args|Raises|Returns|Yields):", text), name
 
 
 def test_the_api_follows_the_order_of_the_paper() -> None:
