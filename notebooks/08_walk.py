@@ -18,7 +18,7 @@
 #
 # *What the paper's introduction promises: a robot that searches for a transmitter.*
 #
-# One snapshot is often ambiguous, and a third of them carry almost nothing: the receiver looks the other way, or all paths are too weak. A robot does not stop there. It drives on and listens again, and what was
+# One snapshot is often ambiguous, and some carry almost nothing: the receiver looks the other way, or all paths are too weak. A robot does not stop there. It drives on and listens again, and what was
 # ambiguous from one place is not from the next. How much does each snapshot add? And what happens if plan and compass are a little wrong, so that every snapshot repeats the same error?
 
 # %% tags=["parameters"]

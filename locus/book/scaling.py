@@ -14,7 +14,7 @@ from locus.settings.config import Config
 from locus.settings.profiles import load_config
 
 MANY = 1_000_000
-"""Number of layouts that `scaling out` extrapolates to."""
+"""Number of layouts that the page on scaling out extrapolates to."""
 
 
 def numbers() -> dict[str, Any]:

@@ -87,7 +87,7 @@ def locate(
         twin: ``"sionna"`` or ``"image"``; by default Sionna, or the twin that the weights were evaluated with.
         radio: by default the radio stored in ``iq``, else the one that the weights were trained for, or the paper's.
         noise_power: mean squared magnitude of a noise sample, in the units of ``iq``, used to scale ``iq``; if not
-            given, ``iq`` is in W^0.5.
+            given, ``iq`` is in √W.
         spacing: distance between neighbouring candidates of ``"path_set"`` [m], since the transmitter may be between
             them; 0 if it is on one of the given ones. By default, their median distance.
         check_power: refuse a capture that is stronger than from any candidate; if false, only warn.
@@ -97,9 +97,9 @@ def locate(
         times: time of each snapshot of a walk [s], increasing; only with ``speed``.
 
     Returns:
-        Dataset ([snapshot,] candidate): ``posterior``, which sums to 1; ``credible``, the mask of the smallest set that
-        holds 90 %; ``credible_area``, its area [m²]; ``map_x`` and ``map_y``, the most probable candidate [m]; and the
-        estimated paths ``aoa``, ``delay``, ``snr_db`` and ``valid`` ([snapshot,] path). With ``"path_set"`` also
+        Dataset ([snapshot,] candidate) with ``posterior``, which sums to 1; ``credible``, the mask of the smallest set
+        that holds 90 %; ``credible_area``, its area [m²]; ``map_x`` and ``map_y``, the most probable candidate [m]; and
+        the estimated paths ``aoa``, ``delay``, ``snr_db`` and ``valid`` ([snapshot,] path). With ``"path_set"`` also
         ``twin_fit``, the probability that an exact twin would fit the capture worse, and ``twin_error`` ([snapshot,]
         level), the posterior of how wrong the twin is: the share of the tolerance that its errors reach. Attributes
         hold room, radio, method, twin and versions.
@@ -175,7 +175,7 @@ def _compare(paths: xr.Dataset, observed: xr.Dataset, choice: Choice, spacing: f
 
 
 def _check_iq(iq: xr.Dataset | ArrayLike, radio: Radio, noise_power: float | None) -> NDArray[np.complex128]:
-    """Check samples ([snapshot,] sample, antenna) and scale them to W^0.5."""
+    """Check samples ([snapshot,] sample, antenna) and scale them to √W."""
     samples = np.asarray(iq.iq if isinstance(iq, xr.Dataset) else iq)
     check_samples(samples, radio)
     if samples.ndim == 3 and len(samples) > MAX_SNAPSHOTS:

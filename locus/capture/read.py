@@ -51,10 +51,10 @@ def read_capture(
         noise: recording without the transmitter at the same gain, SigMF or ``.npy`` (sample, antenna), whose power is
             the noise power.
         noise_power: mean squared magnitude of a noise sample, in the units of the recording; integers count as
-            fractions of full scale. If neither is given, the samples are floats in W^0.5.
+            fractions of full scale. If neither is given, the samples are floats in √W.
 
     Returns:
-        Dataset with ``iq`` (sample, antenna) [W^0.5], ready for :func:`locus.locate` and :func:`locus.estimate`. In its
+        Dataset with ``iq`` (sample, antenna) [√W], ready for :func:`locus.locate` and :func:`locus.estimate`. In its
         attributes: ``radio``, ``noise_power``, ``num_periods``, ``frequency_offset`` [Hz] and, if the recording has an
         azimuth, ``heading`` [rad].
 

@@ -44,8 +44,8 @@ def write_sigmf(
         data: Dataset from :func:`locus.observe` or :func:`locus.capture.simulated.record`; its ``iq`` (sample, antenna)
             is some periods of the pilot.
         heading: direction of broadside [rad], written as azimuth of the aperture.
-        datatype: ``"cf32_le"``, ``"cf64_le"``, ``"ci16_le"`` or ``"ci8"``. Floats are in W^0.5, integers have no unit.
-        full_scale: what the largest integer stands for [W^0.5], the receiver's gain; by default a little more than the
+        datatype: ``"cf32_le"``, ``"cf64_le"``, ``"ci16_le"`` or ``"ci8"``. Floats are in √W, integers have no unit.
+        full_scale: what the largest integer stands for [√W], the receiver's gain; by default a little more than the
             largest sample.
 
     Returns:

@@ -58,7 +58,7 @@ def sweep(
     Stores are built first, by all workers; runs share them where possible. Workers need access to the data folder.
 
     Returns:
-        One row per combination: the swept settings, L and R with their 95 % intervals, and the name of the run.
+        One row per combination, with the swept settings, L and R with their 95 % intervals, and the name of the run.
 
     Raises:
         StoreError: another command writes to one of the runs.

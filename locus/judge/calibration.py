@@ -20,8 +20,8 @@ def covered_by_snr(rows: xr.Dataset, mass: float, rng: Generator, num_resamples:
         num_resamples: number of resamples.
 
     Returns:
-        Dataset (band, method): ``covered`` with ``_low`` and ``_high``, NaN in a band without snapshots; and
-        ``num_snapshots`` (band). The first band is ``all``.
+        Dataset (band, method) with ``covered``, ``covered_low`` and ``covered_high``, NaN in a band without
+        snapshots; and ``num_snapshots`` (band). The first band is ``all``.
     """
     bands = {"all": rows, **metrics.binned(rows, "snr_db")}
     parts = [metrics.covered(part, mass, rng, num_resamples) for part in bands.values()]

@@ -57,8 +57,8 @@ def measure(
         position: true position [m], (snapshot, 2); by default that of the true candidate.
 
     Returns:
-        Dataset (snapshot): ``log_posterior`` of the truth; ``map_error`` of the most probable candidate (the first, if
-        tied); ``mean_error`` of the posterior mean; ``level``, the credible level of the truth; ``area`` of the
+        Dataset (snapshot) with ``log_posterior`` of the truth; ``map_error`` of the most probable candidate (the first,
+        if tied); ``mean_error`` of the posterior mean; ``level``, the credible level of the truth; ``area`` of the
         smallest set that holds 90 %. The level is the mass of all candidates more probable than the truth plus a
         random fraction of the mass tied with it, its own included: on discrete candidates, only such randomised levels
         are uniform for a calibrated posterior.
@@ -137,7 +137,7 @@ def summary(
             (:func:`locus.judge.bootstrap.over_trainings`).
 
     Returns:
-        Dataset (method): ``loss`` [nat], ``gain``, ``ratio``, each with ``_low`` and ``_high``; ``num_trainings``;
+        Dataset (method) with ``loss`` [nat], ``gain``, ``ratio``, each with ``_low`` and ``_high``; ``num_trainings``;
         ``num_snapshots`` and ``num_groups``.
     """
     check_range("num_candidates", num_candidates, 2)
@@ -237,8 +237,8 @@ def coverage(
     be near 0 by chance.
 
     Returns:
-        Dataset (nominal): ``coverage``, the band ``low`` to ``high``, and a scalar ``calibrated``: whether the curve is
-        in the band everywhere. A curve above the band is under-confident, one below it over-confident.
+        Dataset (nominal) with ``coverage``, the band ``low`` to ``high``, and a scalar ``calibrated``: whether the
+        curve is in the band everywhere. A curve above the band is under-confident, one below it over-confident.
     """
     levels, u = np.asarray(level, dtype=float), np.asarray(nominal, dtype=float)
     for name, values in (("level", levels), ("nominal", u)):

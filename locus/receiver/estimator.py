@@ -24,7 +24,7 @@ from locus.twin.base import ATTRIBUTES, snr_db
 RECIPE = 1
 
 MAX_SAMPLE = 1e30
-"""Largest magnitude of a sample [W^0.5]: the square of its energy must not overflow."""
+"""Largest magnitude of a sample [√W]: the square of its energy must not overflow."""
 
 _BATCH = 256  # snapshots fitted together: enough to be fast, few enough to stay in the cache
 

@@ -86,7 +86,11 @@ def receive(
     phase: NDArray[np.float64],
     radio: Radio,
 ) -> NDArray[np.complex128]:
-    """Noise-free samples (snapshot, sample, antenna): the pilot convolved with the impulse response of each antenna."""
+    """Noise-free samples (snapshot, sample, antenna): the pilot convolved with the impulse response of each antenna.
+
+    Angles [rad], delays [s] and gains are (snapshot, path); ``offset`` of the clock [s] and ``phase`` of the carrier
+    [rad] are (snapshot).
+    """
     length = radio.num_subcarriers
     arrival = (delay - offset[:, np.newaxis]) * radio.bandwidth  # [samples]
     pulses = _band_limited_pulse(np.arange(length) - arrival[..., np.newaxis], length)

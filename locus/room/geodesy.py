@@ -22,11 +22,13 @@ class Frame:
     """The plane that touches the Earth at a point: x points east, y north [m]."""
 
     longitude: float
-    """Of the point, in degrees."""
+    """Longitude of the point, in degrees east."""
     latitude: float
+    """Latitude of the point, in degrees north."""
     x: float = 0.0
-    """Coordinates of the point [m], not 0 if the room was moved."""
+    """Coordinate of the point in the room [m], not 0 if the room was moved."""
     y: float = 0.0
+    """Coordinate of the point in the room [m], not 0 if the room was moved."""
 
     @property
     def words(self) -> str:

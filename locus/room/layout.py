@@ -170,7 +170,10 @@ class Layout:
         return space
 
     def is_free(self, points: ArrayLike, clearance: float | None = None) -> NDArray[np.bool_]:
-        """Mask (n) of the ``points`` (n, 2) in free space, at least ``clearance`` [m] from every wall."""
+        """Mask (n) of the ``points`` (n, 2) in free space, at least ``clearance`` [m] from every wall.
+
+        By default, the clearance is the layout's.
+        """
         xy = check_points("points", points)
         distance = shapely.distance(shapely.points(xy), self.free_space.boundary)
         far = distance >= (self.clearance if clearance is None else finite_number("clearance", clearance))

@@ -32,7 +32,6 @@ MODES = ("trinary", "scale", "raw")
 """How map_server interprets pixels. For free and occupied cells, the first two are the same."""
 
 _OCCUPIED, _UNKNOWN, _FREE = 0, 205, 254  # pixels of ROS's map_saver
-_THRESHOLDS = {"occupied_thresh": 0.65, "free_thresh": 0.196}  # of ROS's map_saver
 _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])+"  # comments end with the line
 _HEADER = re.compile(rb"P([25])" + 3 * (_SPACE + rb"([0-9]{1,9})") + rb"\s")
 _MAX_HEADER = 2**12
@@ -48,10 +47,10 @@ class RosMap:
     """Side of a cell [m]."""
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Pose of the outer corner of cell (0, 0): x, y [m] and yaw [rad], counter-clockwise."""
-    occupied_thresh: float = _THRESHOLDS["occupied_thresh"]
-    """Cells with a higher probability are occupied."""
-    free_thresh: float = _THRESHOLDS["free_thresh"]
-    """Cells with a lower probability are free; all others are unknown."""
+    occupied_thresh: float = 0.65
+    """Cells with a higher probability are occupied. The default is that of ROS's map_saver."""
+    free_thresh: float = 0.196
+    """Cells with a lower probability are free, all others unknown. The default is that of ROS's map_saver."""
     remarks: tuple[str, ...] = ()
     """What was changed when it was read, one line each."""
 
@@ -124,10 +123,10 @@ def read_ros_map(path: str | Path) -> RosMap:
         values = np.flatnonzero(np.bincount(pixels.ravel(), minlength=256))
         if _UNKNOWN in values and set(values) <= {_OCCUPIED, _UNKNOWN, _FREE}:
             remark = (
-                f"free_thresh {_THRESHOLDS['free_thresh']} is used instead of {grid.free_thresh:g}: map_saver wrote "
+                f"free_thresh {RosMap.free_thresh} is used instead of {grid.free_thresh:g}: map_saver wrote "
                 f"the image, and its unknown pixels ({_UNKNOWN}) would be free"
             )
-            return replace(grid, free_thresh=_THRESHOLDS["free_thresh"], remarks=(remark,))
+            return replace(grid, free_thresh=RosMap.free_thresh, remarks=(remark,))
     return grid
 
 
@@ -147,7 +146,7 @@ def write_ros_map(path: Path, grid: RosMap, mode: str = "trinary", notes: Sequen
     unknown = np.isnan(grid.occupancy)
     if mode == "trinary":
         pixels = np.where(grid.free, _FREE, np.where(grid.occupied, _OCCUPIED, _UNKNOWN))
-        thresholds = _THRESHOLDS
+        thresholds = {key: getattr(RosMap, key) for key in thresholds}
     elif mode == "raw":
         pixels = np.where(unknown, 255, np.rint(100 * np.where(unknown, 0, grid.occupancy)))
     elif unknown.any():

@@ -48,11 +48,12 @@ class Run(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An infinite line: the points p with normal . p = offset."""
+    """An infinite line: the points whose product with ``normal`` is ``offset``."""
 
     normal: Floats
     """Unit normal (2)."""
     offset: float
+    """Distance from the origin [m], along the normal."""
 
 
 def split(ring: Floats, tolerance: float, hits: Floats) -> list[Run]:

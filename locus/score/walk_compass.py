@@ -21,12 +21,13 @@ class HeadingError(NamedTuple):
     """Posterior of the compass error [rad]: the true heading minus the heading of the poses that were given."""
 
     mean: float
+    """Mean [rad]."""
     deviation: float
-    """Standard deviation."""
+    """Standard deviation [rad]."""
     low: float
-    """Lower end of the central 90 % interval."""
+    """Lower end of the central 90 % interval [rad]."""
     high: float
-    """Upper end."""
+    """Upper end of the interval [rad]."""
 
 
 def heading_posterior(weight: Floats, mean: Floats, variance: Floats) -> HeadingError:

@@ -60,7 +60,11 @@ class ImageTwin(Twin):
 
 @njit(cache=True)
 def slab_reflection(cosine, eta, thickness, wavelength):
-    """Fresnel (TE) reflection coefficient of a slab, ITU-R P.2040; cosine of incidence, relative permittivity eta."""
+    """Reflection coefficient of a slab for TE waves, ITU-R P.2040.
+
+    ``cosine`` is that of the angle of incidence, ``eta`` the complex relative permittivity; ``thickness`` and
+    ``wavelength`` are in the same unit.
+    """
     s = cmath.sqrt(eta - (1.0 - cosine * cosine))
     r = (cosine - s) / (cosine + s)
     e = cmath.exp(-4j * math.pi * thickness / wavelength * s)

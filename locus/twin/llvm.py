@@ -115,7 +115,7 @@ def _require_libatomic() -> None:
 
 
 def major_version(path: Path) -> int | None:
-    """Major version from a file name like libLLVM-15.so.1 or libLLVM.so.19.1, or a folder like llvm-14 or llvm@19."""
+    """Major version from a file name like ``libLLVM-15.so.1``, or a folder like ``llvm-14`` or ``llvm@19``."""
     match = re.search(r"libLLVM[-.](?:so\.)?(\d+)", path.name) or re.search(r"llvm[-@](\d+)", str(path.parent))
     return int(match.group(1)) if match else None
 

@@ -231,7 +231,7 @@ def ambiguity_figure(aoa: float, num_antennas: int) -> Figure:
         phases.plot(np.degrees(path), marker, color=colour, label=name, **style)
     arrow = {"arrowstyle": "-|>", "color": RECEIVER, "linewidth": 2.5}
     plan.annotate("", (2.0, y.mean()), (0.0, y.mean()), arrowprops=arrow)
-    plan.text(2.2, y.mean(), "heading", color=RECEIVER, va="center", ha="left")
+    plan.text(0.5, y.mean() - 0.3, "heading", color=RECEIVER, va="top", ha="left")
     plan.set(xlabel="x [wavelengths]", ylabel="y [wavelengths]", aspect="equal", xlim=(-6, 6))
     phases.set(xlabel="antenna", ylabel="phase [degrees]", ylim=(-190, 190))
     phases.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.15), ncols=2)
