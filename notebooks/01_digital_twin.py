@@ -33,7 +33,8 @@ pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
 candidates = layout.sample(500, rng)  # where the transmitter may be
 # What would be heard from each of them:
 paths = locus.make_twin("image").trace(layout, pose, candidates)
-print(f"{int(paths.valid.sum())} paths from {paths.sizes['candidate']} candidates")
+found = int(paths.valid.sum())
+print(f"{found:,} paths from {len(candidates)} candidates")
 
 # %% tags=["hide-input"]
 from dataclasses import replace

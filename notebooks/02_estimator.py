@@ -32,8 +32,8 @@ pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
 paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
 iq = locus.observe(paths.isel(candidate=7), rng)  # candidate 7 transmits
 observed = locus.estimate(iq)  # the paths that the receiver finds in it
-strongest = np.degrees(float(observed.aoa[0]))
-print(f"{int(observed.valid.sum())} paths found, the strongest at {strongest:.1f} degrees")
+found, strongest = int(observed.valid.sum()), np.degrees(float(observed.aoa[0]))
+print(f"{found} paths found, the strongest at {strongest:.1f} degrees")
 
 # %% tags=["hide-input"]
 from myst_nb import glue

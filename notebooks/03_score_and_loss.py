@@ -142,7 +142,7 @@ first = torch.relu(joined @ pair + scorer.bias)
 by_hand = scorer.last(torch.relu(scorer.hidden(first)))
 num_parameters = sum(parameter.numel() for parameter in scorer.parameters())
 in_halves = score[truth[strongest]]
-print(f"{num_parameters} parameters; in one piece {float(by_hand):.4f}, in two halves {in_halves:.4f}")
+print(f"{num_parameters:,} parameters; in one piece {float(by_hand):.4f}, in two halves {in_halves:.4f}")
 
 # %% tags=["remove-cell"]
 num_snapshots, width = len(truth), scorer.twin.shape[1]

@@ -41,7 +41,7 @@ observed = locus.estimate(locus.observe(paths.isel(candidate=7), rng))
 for name in ("locus_dt", "gmm_cart"):  # with the twin, and without
     posterior = locus.load_scorer(run, name).posterior(paths, observed)
     gain = float(posterior[7]) * posterior.size
-    print(f"{name}: the truth is {gain:.1f} times as probable as under a uniform guess")
+    print(f"{name}: {gain:.1f} times as probable as under a uniform guess")
 
 # %% tags=["hide-input"]
 import pandas as pd

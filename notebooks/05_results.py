@@ -39,12 +39,14 @@ import locus
 rng = np.random.default_rng(0)
 layout = locus.Layout.random(rng)  # a room with obstacles
 pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
-paths = locus.make_twin("image").trace(layout, pose, layout.sample(1000, rng))
+candidates = layout.sample(1000, rng)
+paths = locus.make_twin("image").trace(layout, pose, candidates)
 observed = locus.estimate(locus.observe(paths.isel(candidate=7), rng))
 posterior = locus.load_scorer(run).posterior(paths, observed)
-loss = -np.log(float(posterior[7])) - np.log(posterior.size)  # the table has the mean
+# Adjusted loss of this snapshot, and R; the table has the means:
+loss = -np.log(float(posterior[7])) - np.log(posterior.size)
 ratio = -loss / np.log(posterior.size)
-print(f"adjusted loss {loss:.2f} nats, {100 * ratio:.0f} % of the way to certainty")
+print(f"L = {loss:.2f} nats, {100 * ratio:.0f} % of the way to certainty")
 
 # %% tags=["hide-input"]
 import pandas as pd

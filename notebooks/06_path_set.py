@@ -25,7 +25,7 @@
 # %% tags=["parameters"]
 run = "quick"
 room = 0  # of Eval Random
-snr = -15.0  # the snapshot whose strongest path is nearest to this SNR per sample [dB]
+snr = -15.0  # per sample, of the strongest path of the snapshot shown [dB]
 
 # %%
 import numpy as np
@@ -38,7 +38,8 @@ pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
 paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
 scorer = locus.PathSet()  # no weights, any radio
 iq = locus.observe(paths.isel(candidate=7), rng)
-posterior = scorer.posterior(paths, locus.estimate(iq, scorer.estimator, residual=True))
+observed = locus.estimate(iq, scorer.estimator, residual=True)
+posterior = scorer.posterior(paths, observed)
 gain = float(posterior[7]) * posterior.size
 print(f"The truth is {gain:.1f} times as probable as under a uniform guess")
 

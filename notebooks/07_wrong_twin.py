@@ -36,12 +36,14 @@ import locus
 rng = np.random.default_rng(0)
 layout = locus.Layout.random(rng)  # a room with obstacles
 pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
-paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
+twin, candidates = locus.make_twin("image"), layout.sample(500, rng)
+paths = twin.trace(layout, pose, candidates)
 iq = locus.observe(paths.isel(candidate=7), rng)
-turned = locus.Pose(pose.x, pose.y, pose.heading + np.radians(3))  # what a wrong compass says
-believed = locus.make_twin("image").trace(layout, turned, np.stack([paths.x, paths.y], axis=1))
+# The compass is off by three degrees, and the scorer tolerates five:
+turned = locus.Pose(pose.x, pose.y, pose.heading + np.radians(3))
 scorer = locus.PathSet(tolerance=locus.Tolerance(heading=np.radians(5)))
-posterior = scorer.posterior(believed, locus.estimate(iq, scorer.estimator, residual=True))
+observed = locus.estimate(iq, scorer.estimator, residual=True)
+posterior = scorer.posterior(twin.trace(layout, turned, candidates), observed)
 gain = float(posterior[7]) * posterior.size
 print(f"The truth is {gain:.1f} times as probable as under a uniform guess")
 

@@ -24,7 +24,7 @@
 # %% tags=["parameters"]
 run = "quick"
 condition = "1 m"  # of the twin of the maps: exact, 0.3 m or 1 m
-unclear = 0.5  # the maps show the first room in which one snapshot leaves the truth less than this
+unclear = 0.5  # maps: the first room whose truth has less after one snapshot
 
 # %%
 import numpy as np
@@ -33,10 +33,13 @@ import locus
 
 rng = np.random.default_rng(0)
 layout, twin = locus.Layout.random(rng), locus.make_twin("image")
-transmitter, poses = layout.sample(1, rng), [locus.Pose.random(layout, rng) for _ in range(3)]
-iq = np.stack([locus.observe(twin.trace(layout, one, transmitter).isel(candidate=0), rng).iq for one in poses])
-located = locus.locate(layout, poses, iq, layout.grid(31), twin="image")  # after 1, 2 and 3 snapshots
-print("90 % in", *(f"{float(area):.0f} m²" for area in located.credible_area))
+transmitter = layout.sample(1, rng)
+poses = [locus.Pose.random(layout, rng) for _ in range(3)]
+heard = [twin.trace(layout, pose, transmitter) for pose in poses]
+iq = [locus.observe(paths.isel(candidate=0), rng).iq for paths in heard]
+located = locus.locate(layout, poses, np.stack(iq), twin="image")
+# After 1, 2 and 3 snapshots:
+print("90 % in", ", ".join(f"{area:.1f} m²" for area in located.credible_area.values))
 
 # %% tags=["hide-input"]
 from myst_nb import glue
@@ -126,7 +129,7 @@ glue("compass_true", turn, display=False)
 # - **LOCUS-DT, added**, and **LOCUS-DT trained with errors, added**: sums of log posteriors, divided by a temperature ({glue:text}`temperature_ours:.1f` and {glue:text}`temperature_robust:.1f`) and with a floor of
 #   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %), one pair for all three twins, as a robot does not know how wrong its own is, fitted on walks through training rooms, a third of them in each condition. With an exact twin the high temperature costs LOCUS-DT: after one snapshot its loss is
 #   {glue:text}`first_ours_exact:.2f` nats, worse than in [chapter 5](05_results.ipynb);
-# - **path sets, added**: the same with the likelihood of {doc}`06_path_set` (temperature {glue:text}`temperature_path:.1f`, floor {glue:text}`share_path:.2g` %);
+# - **path sets, added**: the same with the likelihood of [chapter 6](06_path_set) (temperature {glue:text}`temperature_path:.1f`, floor {glue:text}`share_path:.2g` %);
 # - **bearings, without a twin**: the strongest path's angle from each pose, as if it came straight from the transmitter, with outliers and a floor ({glue:text}`share_bearings:.0f` %) fitted in the same way;
 # - **path sets, shared errors**: as above. Some errors, such as paths that the twin does not trace, are in none of these unknowns but repeat from pose to pose. We model them as a correlation of {glue:text}`correlation:.1f` between the
 #   snapshots of a twin with the full tolerance, a number that was fitted to walks through training rooms. We added it after a first look at the evaluation rooms, where without it the 90 % sets

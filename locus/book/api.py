@@ -91,7 +91,7 @@ def _constants(body: list[ast.stmt]) -> Iterator[str]:
         if isinstance(node, ast.Assign) and isinstance(name := node.targets[0], ast.Name) and name.id[0] != "_":
             text = _text_of(after)
             if text and name.id.isupper():
-                value = ast.unparse(node.value)
+                value = _short(ast.unparse(node.value))
                 yield _entry("data", name.id, f":value: {value}\n" if len(value) < 80 else "", f"{text}\n")
 
 

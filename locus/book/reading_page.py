@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from locus.book.tables import percent, which_reading
 from locus.book.typography import numbers
@@ -49,12 +48,12 @@ def sensitivity_figure(data: xr.Dataset, *, narrow: bool = False) -> Figure:
     if narrow:
         axes.set_yticks([])
         style: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": "small", "va": "center"}
+        style["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # lines pass behind the names
         for height, name in enumerate(names):
-            rim = [withStroke(linewidth=3, foreground="white")]  # lines pass behind the names
-            axes.text(0.01, height + 0.3, name, path_effects=rim, **style)
+            axes.text(0.01, height + 0.3, name, **style)
     else:
         axes.set_yticks(range(len(lines)), names, fontsize="small")
-    axes.axvline(0, color="black", linewidth=0.8)
+    axes.axvline(0, color="black", linewidth=0.8, zorder=1)
     axes.set(xlabel="change of R [percentage points]", ylim=(-0.7, len(lines) - 0.3 * (not narrow)))
     axes.grid(axis="x", alpha=0.3)
     return figure

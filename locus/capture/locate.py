@@ -79,7 +79,7 @@ def locate(
         iq: samples (sample, antenna), or up to 1000 snapshots (snapshot, sample, antenna); with one pose, each is
             located independently.
         candidates: possible positions [m], (n, 2), at most 10,000; by default, centres of cells as small as the radio
-            can tell apart, or for a network the free points of a 31 x 31 grid.
+            can tell apart, or for a network the free points of a 31 × 31 grid.
         method: ``"path_set"``, the default, for any narrowband radio; or a trained network such as ``"locus_dt"``, with
             the estimator, tracing and feature options of its training.
         tolerance: how far the twin may be off, for ``"path_set"``; by default from exact to about 1 m and 5 degrees.

@@ -1,7 +1,7 @@
 """ROS maps: a ``map.yaml`` and the PGM image that it names in, an occupancy grid out; and back.
 
 The rules are those of ROS's map_server: row 0 of the image is the top of the map, ``origin`` is the pose of the outer
-corner of the lower left pixel, and a pixel x stands for the probability (255 - x) / 255 of being occupied, or for
+corner of the lower left pixel, and a pixel x stands for the probability (255 − x) / 255 of being occupied, or for
 x / 255 with ``negate``.
 """
 

@@ -123,5 +123,5 @@ def product_at(terms, owner, num_near, offset, period):
 
 @njit(cache=True, fastmath=True)
 def between(offset, period):
-    """Offset modulo the period, in about [-period / 2, period / 2]."""
+    """Offset modulo the period, in about [−period / 2, period / 2]."""
     return offset - period * math.floor(offset / period + 0.5)

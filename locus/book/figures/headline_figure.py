@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from locus.experiment.table import EVALUATION_TITLES, SCORER_TITLES
 
 GROUPS = {
-    "the paper's method": ("locus_dt",),
+    "the paper’s method": ("locus_dt",),
     "networks without a twin": ("gauss_cart", "gauss_polar", "gmm_cart"),
     "with the twin, without a network": ("fingerprint", "angle_strength", "path_set"),
     "ideal receivers": ("phase_blind", "bayes"),
@@ -58,7 +59,7 @@ def headline_figure(table: xr.Dataset, printed: xr.Dataset, *, narrow: bool = Fa
         axes.plot(theirs, heights, linestyle="none", markersize=7.5, markeredgewidth=1.3, label=label, **hollow)
     axes.set_yticks(*zip(*names, strict=True))
     meaning = "R: from a uniform guess (0 %) to certainty (100 %)"
-    axes.set(xlim=(0, 100), ylim=(start - 0.6, -0.6), xlabel=meaning.replace(" to ", "\nto ") if narrow else meaning)
+    axes.set(xlim=(0, 100), ylim=(start - 0.6, -0.6), xlabel=fill(meaning, 20) if narrow else meaning)
     axes.grid(axis="x", alpha=0.3)
     axes.tick_params(axis="y", length=0, pad=7)
     axes.spines[["top", "right", "left"]].set_visible(False)

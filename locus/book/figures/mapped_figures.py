@@ -33,7 +33,7 @@ _LINES: dict[float, dict[str, Any]] = {
 def mapped_room_figure(example: Example) -> Figure:
     """The true room and the robot's way, its map, the polygons over the map, and the posterior in them."""
     figure, panels = plt.subplots(2, 2, figsize=(7.0, 7.6), layout="constrained", sharex=True, sharey=True)
-    titles = ("room, and a robot's way", "its map", f"{len(example.layout.walls)} straight walls")
+    titles = ("room, and a robot’s way", "its map", f"{len(example.layout.walls)} straight walls")
     for axes, title in zip(panels.flat, (*titles, "where the transmitter may be"), strict=True):
         axes.set(title=title, aspect="equal")
     true, grid, walls, posterior = panels.flat
@@ -96,7 +96,7 @@ def cost_frame(summary: xr.Dataset) -> pd.DataFrame:
             "walls": f"{float(one.num_walls):.0f}",
             "walls off by [cm]": f"{100 * float(one.wall_error):.1f}",
         }
-    return pd.DataFrame(rows).T.rename_axis("the twin's room")
+    return pd.DataFrame(rows).T.rename_axis("the twin’s room")
 
 
 def _finite(one: xr.Dataset) -> tuple[float, float]:

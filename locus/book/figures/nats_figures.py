@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from locus.book.figures.style import METHOD_COLOURS
 from locus.book.tables import number_with_interval
@@ -44,8 +43,8 @@ def nats_figure(found: xr.Dataset) -> Figure:
             label = None if axes.get_legend_handles_labels()[1] else "with its usual tolerance for errors of the twin"
             axes.plot(tolerant, row, "o", color=colour, fillstyle="none", zorder=4, label=label)
         style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": "small"}
-        rim = [withStroke(linewidth=3, foreground="white")]  # a line may pass behind the number
-        axes.annotate(numbers(f"{loss:.2f}"), (loss, row), (0, 13), path_effects=rim, **style)
+        style["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # a line may pass behind the number
+        axes.annotate(numbers(f"{loss:.2f}"), (loss, row), (0, 13), **style)
         before = loss
     axes.set_yticks(range(len(TITLES)), list(TITLES.values()))
     axes.set_ylim(len(TITLES) - 0.4, -0.8)

@@ -149,7 +149,7 @@ def learning_figure(panels: Mapping[str, xr.Dataset]) -> Figure:
 
 
 def feature_table(twin: NDArray[np.float32], observation: NDArray[np.float32]) -> pd.DataFrame:
-    """Features of one candidate and one observation, each of shape (3 x path), as a table with one row per path."""
+    """Features of one candidate and one observation, each of shape (3 × path), as a table with one row per path."""
     sides = {"twin": twin, "observation": observation}
     names = ("cosine", "sine", "SNR, scaled")
     columns = pd.MultiIndex.from_product([sides, names])

@@ -1,8 +1,9 @@
-"""Style of the book's figures: sets up matplotlib to draw sharp figures that are legible on a phone."""
+"""Style of the book's figures and tables: sharp figures that are legible on a phone, and cells shown whole."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import pandas as pd
 from cycler import cycler
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C510A", "#000000")
@@ -24,7 +25,8 @@ METHOD_COLOURS = {
 
 
 def use() -> None:
-    """Draw figures as SVG, the same bytes every time."""
+    """Draw figures as SVG, the same bytes every time, and show cells of tables whole."""
+    pd.set_option("display.max_colwidth", None)
     plt.rcParams.update(
         {
             "axes.prop_cycle": cycler(color=COLOURS),
