@@ -91,7 +91,8 @@ figure = stage_figures.room_figure(layout, pose, candidates)
 # dashed ones Sionna's.
 
 # %%
-twins = {name: locus.make_twin(name, config.radio, config.twin) for name in ("image", "sionna")}
+names = ("image", "sionna")
+twins = {name: locus.make_twin(name, config.radio, config.twin) for name in names}
 paths = {name: twin.trace(layout, pose, candidates) for name, twin in twins.items()}
 candidate = stage_figures.most_spread(paths["image"], 6)
 stage_figures.path_table(paths["image"].isel(candidate=candidate, path=slice(6)))
@@ -144,7 +145,7 @@ glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 # rounding decides, are counted separately. So are the gains of paths with a segment shorter than 5 cm, for which Sionna's single precision is too coarse.
 
 # %%
-contenders = {name: locus.make_twin(name, config.radio, uncut) for name in ("image", "sionna")}
+contenders = {name: locus.make_twin(name, config.radio, uncut) for name in names}
 check = compare_on_random_rooms(contenders["sionna"], config)
 print(check.summary())
 

@@ -32,7 +32,8 @@ pose = locus.Pose.random(layout, rng)  # the receiver's place and heading
 paths = locus.make_twin("image").trace(layout, pose, layout.sample(500, rng))
 iq = locus.observe(paths.isel(candidate=7), rng)  # candidate 7 transmits
 observed = locus.estimate(iq)  # the paths that the receiver finds in it
-found, strongest = int(observed.valid.sum()), np.degrees(float(observed.aoa[0]))
+found = int(observed.valid.sum())
+strongest = np.degrees(float(observed.aoa[0]))
 print(f"{found} paths found, the strongest at {strongest:.1f} degrees")
 
 # %% tags=["hide-input"]
@@ -76,7 +77,7 @@ figure = stage_figures.snapshot_figure(chosen, truth, observed)
 #
 # ## Maximum likelihood
 #
-# The channel of subcarrier $n$ and antenna $m$ is a sum of $K$ products of two basis functions, one over frequency and one over the array,
+# The channel of subcarrier $n$ and antenna $m$ is a sum of $K$ products of two basis functions, one over the $M_{\mathrm F} = N$ subcarriers, $f_0$ apart, and one over the $M_{\mathrm R} = N_{\mathsf{rx}}$ antennas,
 #
 # (eq-18)=
 # $$

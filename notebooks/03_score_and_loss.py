@@ -118,7 +118,8 @@ for name, end in zip(("low", "high"), config.features.snr_range, strict=True):
 # transmitter and receiver are not synchronised. {glue:text}`num_side_paths` paths on each side make {glue:text}`num_pair` numbers; a missing path is three zeros. For the true candidate:
 
 # %%
-twin_numbers, seen_numbers = scorer.candidates(paths), scorer.conditions(paths, observed)
+twin_numbers = scorer.candidates(paths)
+seen_numbers = scorer.conditions(paths, observed)
 score_figures.feature_table(twin_numbers[truth[strongest]], seen_numbers[strongest])
 
 # %% [markdown]
@@ -142,7 +143,8 @@ first = torch.relu(joined @ pair + scorer.bias)
 by_hand = scorer.last(torch.relu(scorer.hidden(first)))
 num_parameters = sum(parameter.numel() for parameter in scorer.parameters())
 in_halves = score[truth[strongest]]
-print(f"{num_parameters:,} parameters; in one piece {float(by_hand):.4f}, in two halves {in_halves:.4f}")
+print(f"{num_parameters:,} parameters")
+print(f"in one piece {float(by_hand):.4f}, in two halves {in_halves:.4f}")
 
 # %% tags=["remove-cell"]
 num_snapshots, width = len(truth), scorer.twin.shape[1]
@@ -279,7 +281,7 @@ for number, name in enumerate(("strong", "middling", "weak")):
 # loss. The truth is always on the list, so the loss cannot fall below the dotted line: a short list is an easy exam.*
 #
 # The effective areas of the posteriors, $(\int p)^2 / \int p^2$, are {glue:text}`share_strong:.2f`, {glue:text}`share_middling:.2f` and {glue:text}`share_weak:.1f` % of the free space for A, B and C. With
-# the paper's 500 candidates, nine lists in ten give log Z to within {glue:text}`spread_500_strong:.1f`, {glue:text}`spread_500_middling:.1f` and {glue:text}`spread_500_weak:.1f` nats;
+# the paper's 500 candidates, nine lists in ten give $\log Z$ to within {glue:text}`spread_500_strong:.1f`, {glue:text}`spread_500_middling:.1f` and {glue:text}`spread_500_weak:.1f` nats;
 # with 20, only to within {glue:text}`spread_20_strong:.1f`, {glue:text}`spread_20_middling:.1f` and {glue:text}`spread_20_weak:.1f`. As a rule of thumb, several candidates should fall into the
 # spot. Two things follow. A loss is meaningful only together with its number of candidates. And *training* gets by
 # with far fewer candidates: because the truth is always on the list, the posterior that minimises [(17)](#eq-17) is the same for lists of every length; short lists only make its gradient noisier.
@@ -312,12 +314,13 @@ glue("best_validation", float(best.validation), display=False)
 #
 # ## Rooms it has never seen
 #
-# What counts is the test split. $\mathcal L$ is the mean loss minus the log of the number of candidates. The gain $\mathcal G = e^{-\mathcal L}$ is the probability of the truth relative to a
+# What counts is the test split. $\mathcal L$, in the paper both a room and a loss, is here the mean loss minus the log of the number of candidates. The gain $\mathcal G = e^{-\mathcal L}$ is the probability of the truth relative to a
 # uniform guess, and $\mathcal R$ the share of the largest possible log gain. Brackets are 95 % intervals over rooms.
 
 # %%
 rows = Rows(this_run, "test").open("test")
-summary = metrics.summary(rows, rows.attrs["num_candidates"], np.random.default_rng(config.seed))
+rng = np.random.default_rng(config.seed)
+summary = metrics.summary(rows, rows.attrs["num_candidates"], rng)
 score_figures.summary_table(summary, {"locus_dt": "LOCUS-DT, test split"})
 
 # %% tags=["remove-cell"]
@@ -350,7 +353,7 @@ table = score_figures.summary_table(losses, {f"{rate:g}": f"{100 * rate:g} %" fo
 differences = [metrics.paired(again, f"{rate:g}", f"{own:g}", np.random.default_rng(config.seed)) for rate in rates]
 table.insert(0, "threshold [dB]", again.threshold_db.values.round(1))
 table.insert(1, "paths found", again.num_paths.mean("snapshot").values.round(2))
-table["against the run's rate [nat]"] = [score_figures.interval_text(one, "difference") for one in differences]
+table["against the run’s rate [nat]"] = [score_figures.interval_text(one, "difference") for one in differences]
 table.rename_axis("false-alarm rate")
 
 # %% tags=["remove-cell"]

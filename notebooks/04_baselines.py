@@ -103,9 +103,13 @@ style.use()
 
 # %%
 scorers = {name: load_scorer(run, name) for name in METHODS}
-sizes = {METHOD_TITLES[name]: sum(p.numel() for p in scorer.parameters()) for name, scorer in scorers.items()}
-kept = {METHOD_TITLES[name]: scorer.options.encoding for name, scorer in scorers.items() if name != "locus_dt"}
-pd.DataFrame({"parameters": sizes, "encoding kept": kept}).fillna("").loc[list(sizes)].rename_axis("method")
+table = pd.DataFrame(index=pd.Index(METHOD_TITLES.values(), name="method"))
+for name, scorer in scorers.items():
+    size = sum(weights.numel() for weights in scorer.parameters())
+    table.loc[METHOD_TITLES[name], "parameters"] = f"{size}"
+    encoding = getattr(scorer.options, "encoding", "")
+    table.loc[METHOD_TITLES[name], "encoding kept"] = encoding
+table
 
 # %% [markdown]
 # *Number of trained parameters, and the encoding that was better on validation rooms.*
@@ -267,7 +271,7 @@ for name in baselines:
     for evaluation in printed.evaluation.values:
         ratio = raw_summary.ratio.sel({"method": name, "evaluation": evaluation})
         glue(f"{name}_raw_{evaluation}", 100 * float(ratio), display=False)
-glue("intervals_hold", tables.intervals_hold(table), display=False)
+glue("intervals_hold", tables.intervals_hold(table, baselines=True), display=False)
 
 # %% [markdown]
 # *R on the paper's evaluation sets with 95 % intervals. Estimated paths: the encoding that was kept, mean of all trainings as in chapter 5, intervals over {glue:text}`intervals_hold`. Samples: one training, intervals over rooms.*

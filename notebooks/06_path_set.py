@@ -85,8 +85,8 @@ rival = int(others.argmax())
 glue("snr", float(strongest[snapshot]), display=False)
 for name, logs in (("ours", ours), ("network", network)):
     glue(f"odds_{name}", float(np.exp(logs[truth] - logs[rival])), display=False)
-glue("false_alarm", path_set.estimator.false_alarm, display=False)
-glue("usual_false_alarm", config.estimator.false_alarm, display=False)
+glue("false_alarm", 100 * path_set.estimator.false_alarm, display=False)
+glue("usual_false_alarm", 100 * config.estimator.false_alarm, display=False)
 distance = np.hypot(*(case.candidates[truth] - case.candidates[rival]))
 glue("rival_distance", float(distance), display=False)
 
@@ -100,7 +100,7 @@ glue("rival_distance", float(distance), display=False)
 # right those of LOCUS-DT's favourite among the others, {glue:text}`rival_distance:.0f` m away. The unknown offset moves all crosses up or down together; each panel uses the one that fits best.
 
 # %% mystnb={"image": {"alt": "Traced and observed paths of one snapshot in the plane of angle and delay, for the true candidate and a wrong one"}} tags=["hide-input"]
-titles = {"true candidate": truth, "LOCUS-DT's favourite among the others": rival}
+titles = {"true candidate": truth, "LOCUS-DT’s favourite among the others": rival}
 figure = pairs_figure(case.paths, observed, titles, config.radio)
 
 # %% [markdown]
@@ -179,7 +179,7 @@ glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["a
 # %% [markdown]
 # *The constants as guessed beforehand and as fitted.* The floor, doubt, the share of changed obstacles and the false-alarm rate are not among them: they were set by hand, or chosen on held-out rooms. On {glue:text}`validation_rooms` held-out rooms, with {glue:text}`fit_candidates` candidates each, the fit changes the loss by {glue:text}`fit_gain_exact:+.3f` nats with exact twins and by
 # {glue:text}`fit_gain_wrong:+.3f` with wrong ones: the guesses were already good. The false-alarm rate, the share of pure-noise snapshots in which a path is found, is
-# {glue:text}`false_alarm:g` here; the {glue:text}`usual_false_alarm:g` of the other chapters changes the loss by {glue:text}`hard_cost_exact:+.3f` and {glue:text}`hard_cost_wrong:+.3f`: what a higher threshold hides is found in what is left over.
+# {glue:text}`false_alarm:g` % here; the {glue:text}`usual_false_alarm:g` % of the other chapters changes the loss by {glue:text}`hard_cost_exact:+.3f` and {glue:text}`hard_cost_wrong:+.3f`: what a higher threshold hides is found in what is left over.
 #
 # A *small network on top*, which corrects the score of each pair of paths, changes the loss by {glue:text}`residual_exact:+.2f` and {glue:text}`residual_wrong:+.2f`, and was dropped. Leaving out one part of what was kept changes the loss by:
 
@@ -200,7 +200,7 @@ pd.DataFrame(
 ).reindex(list(parts["exact"])).rename_axis("left out").fillna("")
 
 # %% [markdown]
-# *Change of the loss with its standard error, and share of truths in 90 % sets, on {glue:text}`part_rooms` validation rooms. Soft detection matters most and merged paths hardly matter. Changed obstacles and doubt cost a little where the twin is exact; they pay where an obstacle is missing, with a lower loss and sets that hold more of the truths.*
+# *Change of the loss with its standard error, and share of truths in 90 % sets, on {glue:text}`part_rooms` validation rooms. With exact twins soft detection matters most; merged paths hardly matter. Changed obstacles and doubt cost a little elsewhere; they pay where an obstacle is missing, with a lower loss and sets that hold more of the truths.*
 #
 # A thousand candidates and one snapshot take {glue:text}`milliseconds:.0f` ms on one core; LOCUS-DT takes {glue:text}`milliseconds_network:.1f` ms, from traced paths to the posterior.
 #
@@ -219,7 +219,7 @@ pd.DataFrame(
         }
         for name in table.evaluation.values
     }
-).rename_axis(columns="R [%]").fillna("")
+).rename_axis(index="method", columns="R [%]").fillna("")
 
 # %% tags=["remove-cell"]
 for name in ("grid", "random", "grid_offlist"):
@@ -313,7 +313,8 @@ glue("power", falls if worst < 0 else f"at worst, a step changes its loss by {wo
 # import locus
 #
 # scorer = locus.PathSet()  # for the radio that the paths were traced with
-# observed = locus.estimate(iq, scorer.estimator, residual=True)  # the paths, and what they leave
+# # The paths, and what they leave:
+# observed = locus.estimate(iq, scorer.estimator, residual=True)
 # posterior = scorer.posterior(paths, observed)
 # ```
 #

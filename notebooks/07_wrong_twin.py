@@ -43,7 +43,8 @@ iq = locus.observe(paths.isel(candidate=7), rng)
 turned = locus.Pose(pose.x, pose.y, pose.heading + np.radians(3))
 scorer = locus.PathSet(tolerance=locus.Tolerance(heading=np.radians(5)))
 observed = locus.estimate(iq, scorer.estimator, residual=True)
-posterior = scorer.posterior(twin.trace(layout, turned, candidates), observed)
+believed = twin.trace(layout, turned, candidates)
+posterior = scorer.posterior(believed, observed)
 gain = float(posterior[7]) * posterior.size
 print(f"The truth is {gain:.1f} times as probable as under a uniform guess")
 
@@ -160,17 +161,17 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 training = wrong_twin.compared(rows, "robust", "locus_dt")
 behind = wrong_twin.behind(rows, "path_set", ("locus_dt", "robust"))
 no_twin = {name: wrong_twin.compared(rows, "gmm_cart", name) for name in ("locus_dt", "robust", "path_set")}
-glue("path_behind", error_figures.only_in(behind.isel(condition=np.flatnonzero(behind.worse))), display=False)
+glue("path_behind", error_figures.only_if(behind.isel(condition=np.flatnonzero(behind.worse))), display=False)
 glue("slack", wrong_twin.SLACK, display=False)
 foreseen = [one.small or one.errors == {"missing": 1} for one in conditions(config)]
 promised = found.sel({"method": "path_set"}).isel(condition=np.flatnonzero(foreseen))
 glue("promised_worst", float(promised.loss.max()), display=False)
 glue("promised_least", 100 * float(promised.covered.min()), display=False)
 above = promised.isel(condition=np.flatnonzero(promised.loss > -3.0))
-glue("promised_above_3", error_figures.only_in(above), display=False)
+glue("promised_above_3", error_figures.only_if(above), display=False)
 for name, verdict in no_twin.items():
     better = verdict.isel(condition=np.flatnonzero(verdict.difference_high < 0))
-    glue(f"no_twin_{name}", error_figures.only_in(better), display=False)
+    glue(f"no_twin_{name}", error_figures.only_if(better), display=False)
 
 # %% [markdown]
 # *Adjusted loss: lower is better. Above zero it is worse than a uniform guess, so it would be better to know nothing. Bars: 95 % intervals over rooms.*
@@ -205,7 +206,7 @@ error_figures.verdicts_frame(
 # %% [markdown]
 # *Differences of losses on the same snapshots, first minus second, in nats. Blue: the whole 95 % interval is below zero, so the first is better; orange: above zero, so the second is. "No twin" is GMM-Cart; "better network" is whichever of the two LOCUS-DT networks has the lower loss in that row.*
 #
-# **No twin at all** is significantly better than LOCUS-DT's wrong one {glue:text}`no_twin_locus_dt`, and than the path set's {glue:text}`no_twin_path_set`.
+# **No twin at all** is significantly better than LOCUS-DT {glue:text}`no_twin_locus_dt`; it beats the path set {glue:text}`no_twin_path_set`.
 #
 # **Training with errors** costs a little while the twin is exact: the loss is {glue:text}`exact_robust:.2f` nats instead of {glue:text}`exact_ours:.2f`. It pays when the compass is wrong: with three degrees of heading error the loss is
 # {glue:text}`heading_3_robust:.2f` nats instead of {glue:text}`heading_3_ours:.2f`, and with everything
@@ -309,7 +310,7 @@ for key, title in (
 
 # %% [markdown]
 # *The first room of Eval Random and the strongest of its snapshots, whatever it shows. Dashed: walls, obstacles and heading as the wrong twin believes them; the ray starts where it places the receiver. Lengths are off by {glue:text}`map_error:g` m, the heading by
-# {glue:text}`map_degrees:g` degrees. Red star: the transmitter; white lines enclose 90 % of the probability, and insets magnify the white squares. Titles: probability of the truth relative to a uniform guess, here without floors but the path set's own.*
+# {glue:text}`map_degrees:g` degrees. Red star: the transmitter; white lines enclose 90 % of the probability, and insets magnify the white squares. Titles: probability of the truth relative to a uniform guess, here without floors, except the path set's own.*
 #
 # ## What to take away
 #

@@ -38,8 +38,8 @@ poses = [locus.Pose.random(layout, rng) for _ in range(3)]
 heard = [twin.trace(layout, pose, transmitter) for pose in poses]
 iq = [locus.observe(paths.isel(candidate=0), rng).iq for paths in heard]
 located = locus.locate(layout, poses, np.stack(iq), twin="image")
-# After 1, 2 and 3 snapshots:
-print("90 % in", ", ".join(f"{area:.1f} m²" for area in located.credible_area.values))
+areas = located.credible_area.values  # after 1, 2 and 3 snapshots
+print("90 % in", ", ".join(f"{area:.1f} m²" for area in areas))
 
 # %% tags=["hide-input"]
 from myst_nb import glue
@@ -124,7 +124,7 @@ glue("compass_true", turn, display=False)
 # ## What each snapshot adds
 #
 # We use {glue:text}`num_rooms` rooms of Eval Grid. In each, the robot takes {glue:text}`num_steps` snapshots of one fixed transmitter on the list. The candidates are all those of the 31 × 31 grid, {glue:text}`num_candidates:.0f` on average, so certainty would
-# be a loss of −{glue:text}`certainty:.2f` nats. There are three twins: plan and compass are exact; each wall and obstacle is off by 0.3 m and the compass by 1.5 degrees; or they are off by 1 m and 5 degrees, each in a random direction. We compare
+# be a loss of −{glue:text}`certainty:.2f` nats. There are three twins: plan and compass are exact; each wall and obstacle is off by 0.3 m and the compass by 1.5 degrees; or they are off by 1 m and 5 degrees, each in a random direction. We compare:
 #
 # - **LOCUS-DT, added**, and **LOCUS-DT trained with errors, added**: sums of log posteriors, divided by a temperature ({glue:text}`temperature_ours:.1f` and {glue:text}`temperature_robust:.1f`) and with a floor of
 #   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %), one pair for all three twins, as a robot does not know how wrong its own is, fitted on walks through training rooms, a third of them in each condition. With an exact twin the high temperature costs LOCUS-DT: after one snapshot its loss is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import yaml
@@ -32,5 +33,10 @@ def _entry(kind: str, key: str, source: dict[str, Any]) -> str:
     fields = {"title": source["title"].replace("LOCUS-DT", "{LOCUS-DT}"), "author": " and ".join(people)}
     fields |= {name: str(source[name]) for name in ("version", "license", "url", "doi") if name in source}
     width = max(map(len, fields))
-    lines = "".join(f"  {name:<{width}} = {{{value}}},\n" for name, value in fields.items())
+    indent = " " * (width + 6)
+    wrapped = {
+        name: fill(value, 76, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False).strip()
+        for name, value in fields.items()
+    }
+    lines = "".join(f"  {name:<{width}} = {{{value}}},\n" for name, value in wrapped.items())
     return f"@{kind}{{{key},\n{lines}}}"

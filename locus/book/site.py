@@ -176,6 +176,6 @@ def _not_found(site: str | None) -> str:
         f'<meta name="viewport" content="width=device-width" /><title>Not found: {TITLE}</title>\n'
         f'<meta name="robots" content="noindex" /><style>{style}</style></head>\n'
         "<body><h1>There is no such page</h1><p>It may have moved as the book grew. The "
-        f'<a href="{site or ""}book/intro.html">first page</a> lists all chapters; or '
+        f'<a href="{site or ""}book/intro.html">first page</a> lists all chapters, or you can '
         f'<a href="{site or ""}search.html">search the book</a>.</p></body></html>\n'
     )

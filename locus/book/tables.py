@@ -147,13 +147,14 @@ def trainings_frame(seeds: xr.Dataset, table: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in methods], name="method"))
 
 
-def intervals_hold(table: xr.Dataset) -> str:
-    """Say what the intervals of the table cover: rooms, and trainings where there are several."""
+def intervals_hold(table: xr.Dataset, *, baselines: bool = False) -> str:
+    """Say what the intervals of the table, or of its ``baselines``, cover: rooms, and trainings if several."""
     counts = {str(name): int(table.num_trainings.sel({"method": name})) for name in weight_files.METHODS}
     if max(counts.values()) == 1:
         return "rooms; each network was trained once, so they leave out the seed of its training"
     ours, others = counts["locus_dt"], max(counts[name] for name in weight_files.METHODS[1:])
-    return f"rooms and seeds of the training ({ours} trainings of LOCUS-DT, {others} of each baseline)"
+    counted = f"{others} trainings" if baselines else f"{ours} trainings of LOCUS-DT, {others}"
+    return f"rooms and seeds of the training ({counted} of each baseline)"
 
 
 def paired_losses(rows: xr.Dataset, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 Numbers have minus signs and thousands separators, and no sign if they are zero. Those in tables are aligned at the
 right; long names there break only between their parts, and the header of a pandas table takes as few rows as it can.
-No line breaks inside an interval, or between a number and its unit.
+No line breaks inside an interval, between a number and its unit, or at the hyphen of a method's name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 _MINUS = re.compile(r"(?<![\w.,)\]\-−/])-(?=(?:\d|\.\d|∞))")
-_ZERO = re.compile(r"(?<![\w.,)\]])[-−](?=0(?:\.0+)?(?!\d|[.,]\d))")
+_ZERO = re.compile(r"(?<![\w.,)\]])[-−+](?=0(?:\.0+)?(?!\d|[.,]\d))")
 _LONG = re.compile(r"(?<!RFC )(?<![\w.,/#:−-])([+−-]?)(\d{4,})(?![\w-]|\.\d+\.)")
 _INFINITE = re.compile(r"(?<![\w.,)\]])(?:(?<=-)|(?<=\+)|(?<= ))inf\b")
 _UNIT = r"(?: ?(?:%|°|[kMGT]?i?B|[kMG]iB|ns|µs|ms|s|min|h|days|dBm?|nats?|mm|m²?|million|points|GiB))?"
@@ -26,7 +26,8 @@ _NUMBER = re.compile(
 )
 _UNITS = "%|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kMG]i?B|million"
 # A pasted number ends its node
-_JOINED = re.compile(rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=\d)|^) (?=(?:{_UNITS})(?!\w))")
+_JOINED = re.compile(rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=[\d\]])|^) (?=(?:{_UNITS})(?!\w))")
+_NAMES = re.compile(r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?)")
 _BREAKS = re.compile(r"(?<=[./_])(?<!^[.])(?=[^./_])")
 _CODE = (
     nodes.literal,
@@ -62,6 +63,13 @@ def typeset(doctree: nodes.document) -> None:
     for text in list(doctree.findall(nodes.Text)):
         if joined(text) != text and not _inside(text, _KEPT):
             text.parent.replace(text, nodes.Text(joined(text)))
+    for text in list(doctree.findall(nodes.Text)):
+        if _NAMES.search(text) and not _inside(text, _CODE):
+            parts = [one for one in _NAMES.split(text) if one]
+            text.parent.replace(
+                text,
+                [nodes.inline("", one, classes=["name"]) if _NAMES.match(one) else nodes.Text(one) for one in parts],
+            )
 
 
 def numbers(text: str) -> str:

@@ -17,9 +17,9 @@ def all_but(missing: int, total: int) -> str:
     return f"all but {count(missing)} of the {total:,}" if missing else f"all {total:,}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in a row: ``a, b and c``."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Names in a row, with a word before the last: ``a, b and c``."""
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def inside_band(names: Sequence[str], total: int) -> str:

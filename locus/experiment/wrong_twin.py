@@ -247,9 +247,12 @@ def make_example(run: Run, index: int, size: float, num_points: int) -> Example:
     wrong = case.believed(errors.everything(size))
     grid = away_from(case.pose, case.layout.grid(num_points))
     scorers, exact = Robustness(run).scorers(), (case.layout, case.pose)
-    shown = {"exact twin": ("locus_dt", exact), "wrong twin": ("locus_dt", wrong)}
-    shown["wrong twin, trained with errors"] = ("robust", wrong)
-    shown["wrong twin, path set"] = ("path_set", wrong)
+    shown = {
+        "LOCUS-DT, exact twin": ("locus_dt", exact),
+        "LOCUS-DT, wrong twin": ("locus_dt", wrong),
+        "trained with errors, wrong twin": ("robust", wrong),
+        "path set, wrong twin": ("path_set", wrong),
+    }
     maps, gains = {}, {}
     for title, (name, scene) in shown.items():
         observed = case.seen_by(scorers[name]).isel(snapshot=strongest)

@@ -15,6 +15,7 @@ from locus.book.typography import frame_html, is_number, joined, numbers, typese
     [
         ("-3.64 [-3.70, -3.58]", "−3.64 [−3.70, −3.58]"),
         ("-0.000 [-0.00, 0.01], -0", "0.000 [0.00, 0.01], 0"),
+        ("+0.000 [-0.001, +0.00]", "0.000 [−0.001, 0.00]"),
         ("-0.05", "−0.05"),
         ("20000 snapshots of 2000", "20,000 snapshots of 2,000"),
         ("from -30 to -20 dB", "from −30 to −20 dB"),
@@ -32,6 +33,7 @@ def test_numbers_are_set(text: str, wanted: str) -> None:
         ("−3.64 [−3.70, −3.58]", "−3.64 [−3.70,~−3.58]"),
         ("1,234 [∞, +1,300.5]", "1,234 [∞,~+1,300.5]"),
         ("54 % of [1, 2, 3]", "54~% of [1, 2,~3]"),
+        ("18.3 [16.0, 20.7] % on", "18.3 [16.0,~20.7]~% on"),
         (" % of the way", "~% of the way"),  # after a pasted number
         ("1, 2 and 3, 5 %d", "1, 2 and 3, 5 %d"),
         ("in 6.5 min, 7 dB at 12 GHz and 200 m²", "in 6.5~min, 7~dB at 12~GHz and 200~m²"),

@@ -194,7 +194,8 @@ def test_tables_have_a_line_for_each_condition(run: locus.Run) -> None:
 def test_what_is_surely_better_or_worse_is_coloured(run: locus.Run) -> None:
     rows = Robustness(run).open()
     same = wrong_twin.compared(rows, "locus_dt", "locus_dt")
-    assert error_figures.named(same.isel(condition=[])) == "none"
+    assert error_figures.only_if(same.isel(condition=[])) == "in no condition"
+    assert error_figures.only_if(same).startswith("only if the twin is (exact), obstacles are moved (")
     ends = {"better": -1.0, "neither": 0.0, "worse": 1.0}
     shown = {name: same + shift for name, shift in ends.items()}
     table = error_figures.verdicts_frame({name: same.assign(one) for name, one in shown.items()})._repr_html_()

@@ -15,6 +15,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from locus.book.figures.score_figures import interval_text
 from locus.book.figures.style import METHOD_COLOURS
+from locus.book.words import listed
 from locus.draw import draw_posterior
 from locus.experiment.wrong_twin import Example
 from locus.judge.credible import CREDIBLE_MASS
@@ -34,6 +35,21 @@ KINDS = {
     "physics": "physics left out",
 }
 """Titles of the kinds of errors."""
+
+_CLAUSES = {
+    "none": "the twin is",
+    "obstacles": "obstacles are moved",
+    "walls": "outer walls are moved",
+    "missing": "obstacles are missing",
+    "material": "the material is mistaken",
+    "position": "the receiver is elsewhere",
+    "heading": "the receiver is turned",
+    "transmitter": "the transmitter is off its candidate",
+    "all": "everything is wrong at once",
+    "scale": "the plan has the wrong scale",
+    "depth": "reflections are left out",
+    "physics": "physics is left out",
+}
 
 UNORDERED = ("material", "depth", "physics")
 """Kinds of errors that have no sizes."""
@@ -95,19 +111,13 @@ def errors_figure(summary: xr.Dataset, measure: str) -> Figure:
     return figure
 
 
-def named(kept: xr.Dataset) -> str:
-    """Conditions of a Dataset (condition) as text; "none" without any."""
+def only_if(kept: xr.Dataset) -> str:
+    """Conditions of a Dataset (condition) as the end of a sentence: ``only if the receiver is turned (5°, 10°)``."""
     found: dict[str, list[str]] = {}
     for kind, label in zip(kept.kind.values, kept.label.values, strict=True):
-        found.setdefault(KINDS.get(str(kind), "nothing"), []).append(str(label))
-    return "; ".join(f"{title}: {', '.join(labels)}" for title, labels in found.items()) or "none"
-
-
-def only_in(kept: xr.Dataset) -> str:
-    """Conditions of a Dataset (condition) as the end of a sentence: where something holds; "nowhere" without any."""
-    if not kept.sizes["condition"]:
-        return "nowhere"
-    return "only with " + "; ".join(part.replace(": ", " (") + ")" for part in named(kept).split("; "))
+        found.setdefault(_CLAUSES[str(kind)], []).append(str(label))
+    clauses = [f"{clause} ({', '.join(labels)})" for clause, labels in found.items()]
+    return f"only if {listed(clauses, 'or')}" if clauses else "in no condition"
 
 
 def errors_frame(floored: xr.Dataset, raw: xr.Dataset) -> pd.DataFrame:
@@ -199,7 +209,7 @@ def example_figure(example: Example) -> Figure:
     figure, panels = plt.subplots(*shape, figsize=(6.6, 7.8), layout="constrained", sharex=True, sharey=True)
     for axes, (title, values) in zip(panels.flat, example.maps.items(), strict=True):
         mesh = draw_posterior(axes, example.layout, example.pose, values, example.position, scale=0.9)
-        if title != "exact twin":
+        if "wrong" in title:
             room, receiver = example.wrong
             for polygon in (room.room, *room.obstacles):
                 axes.plot(*polygon.exterior.xy, color="#D55E00", linestyle="--", linewidth=1.2)
@@ -207,8 +217,7 @@ def example_figure(example: Example) -> Figure:
             ray = receiver.x + reach * np.cos(receiver.heading), receiver.y + reach * np.sin(receiver.heading)
             axes.plot(*ray, color="#D55E00", linestyle="--", linewidth=1.2, zorder=7)
         gain = example.gains[title]
-        heading = title if "path set" in title else f"LOCUS-DT, {title.replace(', trained', '; trained')}"
-        axes.set_title(f"{heading}\ntruth {gain:{',.0f' if gain >= 10 else '.1g'}} × uniform", fontsize="medium")
+        axes.set_title(f"{title}\ntruth {gain:{',.0f' if gain >= 10 else '.1g'}} × uniform", fontsize="medium")
         axes.set(xlabel="", ylabel="", xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
     label = "log posterior relative to its maximum [nat]"

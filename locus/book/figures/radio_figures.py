@@ -65,7 +65,7 @@ def radio_frame(summary: xr.Dataset) -> pd.DataFrame:
         rows[FACTORS[str(one.factor.values)], f"{float(one.value):g}"] = {
             "L [nat]": interval_text(ours, "loss"),
             "R [%]": interval_text(ours, "ratio", 100.0, 1),
-            "L less the phase-blind receiver's [nat]": interval_text(ours, "difference"),
+            "L less the phase-blind receiver’s [nat]": interval_text(ours, "difference"),
             "L of LOCUS-DT [nat]": interval_text(network, "loss") if network.loss.notnull() else "",
         }
     index = pd.MultiIndex.from_tuples(rows, names=["what differs", "value"])

@@ -130,7 +130,7 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
     mesh = filtered.pcolormesh(
         1e9 * delay, sine, 10 * np.log10(surface).T, cmap="viridis", vmin=10 * np.log10(peak) - 40, rasterized=True
     )
-    figure.colorbar(mesh, ax=filtered, label="matched filter over noise [dB]", location="top")
+    figure.colorbar(mesh, ax=filtered, label="matched filter over noise [dB]", location="top", extend="min")
     real = truth.isel(path=truth.valid.values)
     seen = observed.isel(path=observed.valid.values)
     late = (real.delay - float(snapshot.sync_offset)) % radio.period
@@ -141,10 +141,9 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
     filtered.plot(
         1e9 * seen.delay, np.sin(seen.aoa), marker="x", markersize=7, color="#FF6A3D", label="estimated", **style
     )
-    for line in filtered.lines:
-        line.set_clip_on(False)  # a path from the side is on the edge
     filtered.legend(loc="best", labelcolor="white", facecolor="black", framealpha=0.5, fontsize="small")
-    filtered.set(xlabel="delay after the start of the snapshot [ns]", ylabel="sine of the angle", ylim=(-1, 1))
+    filtered.set(xlabel="delay after the start of the snapshot [ns]", ylabel="sine of the angle", ylim=(-1.1, 1.1))
+    filtered.set_facecolor(mesh.cmap(0))  # room for the circle of a path along the array
     return figure
 
 

@@ -130,7 +130,8 @@ def compass_figure(rows: xr.Dataset) -> Figure:
         right.plot(one.step, one.width, marker=marker, color=color)
     left.axhline(100 * INTERVAL, color="0.4", linewidth=0.8, zorder=0)
     left.set(xlabel="snapshots", ylabel="compass errors in the interval [%]", ylim=(0, 103), xticks=found.step.values)
-    right.set(xlabel="snapshots", ylabel="median width [degrees]", ylim=(-1, None))
+    right.set(xlabel="snapshots", ylabel="median width [degrees]", ylim=(0, None))
+    right.margins(y=0.08)
     for axes in (left, right):
         axes.grid(alpha=0.3, axis="y")
     left.legend(frameon=False, fontsize="small", loc="lower right")
