@@ -102,8 +102,8 @@ titles = {"image": "image twin", "sionna": "Sionna twin"}
 one = {titles[name]: data.isel(candidate=candidate) for name, data in paths.items()}
 figure = stage_figures.ray_figure(layout, pose, one)
 # %% [markdown]
-# *Left: the candidate (star) and the receiver (blue). Every ray leaves a wall at the angle at which it arrived. Right: a cross inside a circle is a path that both twins
-# found, at the same angle and strength. Colours count bounces. Paths from behind the array (beyond 90 degrees) are up to 30 dB weaker, because the antenna element of 3GPP TR 38.901, which
+# *Table: the six strongest paths of this candidate, as the image twin traces them. Left: the candidate (star) and the receiver (blue). Every ray leaves a wall at the angle at which it arrived. Right: a cross inside a circle is a path that both twins
+# found, at the same angle and strength. Colours count bounces. Paths from behind the array (beyond ±90 degrees) are up to 30 dB weaker, because the antenna element of 3GPP TR 38.901, which
 # the paper uses, faces forward.*
 #
 # ## The whole room at once

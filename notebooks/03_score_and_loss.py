@@ -278,7 +278,7 @@ for number, name in enumerate(("strong", "middling", "weak")):
 
 # %% [markdown]
 # *Lines: median over many lists; bands: 90 % of them. Left: the mean of $e^g$ over a list converges to the integral [(10)](#eq-10), the more slowly the smaller the spot and the sharper its edge. Right: the adjusted
-# loss. The truth is always on the list, so the loss cannot fall below the dotted line: a short list is an easy exam.*
+# loss. The truth is always on the list, so the loss cannot fall below the grey line: a short list is an easy exam.*
 #
 # The effective areas of the posteriors, $(\int p)^2 / \int p^2$, are {glue:text}`share_strong:.2f`, {glue:text}`share_middling:.2f` and {glue:text}`share_weak:.1f` % of the free space for A, B and C. With
 # the paper's 500 candidates, nine lists in ten give $\log Z$ to within {glue:text}`spread_500_strong:.1f`, {glue:text}`spread_500_middling:.1f` and {glue:text}`spread_500_weak:.1f` nats;

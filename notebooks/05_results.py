@@ -227,8 +227,8 @@ for name in ("random", "grid"):
 # %% [markdown]
 # *Loss of the first method minus that of the second, in nats: negative where the first is better. The same rooms are resampled for both. Networks with the weights of their first training.*
 #
-# LOCUS-DT is significantly better than a baseline in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. Methods without a network, with the same twin, minus LOCUS-DT on Eval Random: the nearest fingerprint {glue:text}`to_fingerprint:+.2f` nats, the likelihood of angles and strengths, which sees the same inputs, {glue:text}`to_angle_strength:+.2f`,
-# and the path set {glue:text}`to_path_set:+.2f`. Nothing can beat the Bayes limit
+# LOCUS-DT is significantly better than a baseline in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. On Eval Random, the losses of the methods without a network differ from LOCUS-DT's by {glue:text}`to_fingerprint:+.2f` nats (nearest fingerprint), {glue:text}`to_angle_strength:+.2f` (angles and strengths, which sees the same inputs)
+# and {glue:text}`to_path_set:+.2f` (path set). Nothing can beat the Bayes limit
 # where its assumptions hold; if something did, our computation of the limit would be wrong. Of the {glue:text}`limit_comparisons` differences from it, {glue:text}`limit_verdict`. LOCUS-DT is {glue:text}`to_limit:.2f` nats from the Bayes limit on Eval Random, and {glue:text}`to_blind:.2f` from the phase-blind receiver.
 #
 # Does the ray tracer matter? The {glue:text}`train_twin` twin traced the training rooms, the {glue:text}`evaluation_twin` twin the rooms of this chapter. If the {glue:text}`other_twin` twin traces these instead, with the same weights, rooms and noise,
@@ -415,7 +415,7 @@ glue("failure_snr", float(stored.snr_db), display=False)
 glue("threshold_snr", float(threshold_db), display=False)
 
 # %% [markdown]
-# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, counted from zero. Table: number of paths, and angle and SNR of the strongest. In the figure, top: the star is the truth, the plus LOCUS-DT's favourite. Bottom: what the estimator found, and what the twin predicts for both. Angles
+# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, counted from zero. Table: number of paths, and angle and SNR of the strongest. In the figure, top: the star is the truth, the plus LOCUS-DT's favourite. Bottom: what the estimator found, and the six strongest paths that the twin predicts for each. Angles
 # beyond the dotted lines come from behind the array, which mirrors them to the front: 150 degrees look like 30.*
 #
 # LOCUS-DT gives the truth a log probability of {glue:text}`failure_log_posterior:.1f`; a uniform guess gives {glue:text}`failure_uniform_guess:.1f` and the Bayes limit

@@ -117,7 +117,7 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 # - **Where.** The sine of its angle and its delay have the variances of the Cramér-Rao bound, plus what estimator and twin add, which is fitted. A share of the estimates is disturbed by other paths and has larger errors.
 # - **False paths** occur at the rate that the threshold implies, and paths unknown to the twin at a small rate of their own.
 # - **The offset** is integrated out, not guessed, and any path may be missed.
-# - **Merged paths.** Two paths that the twin puts side by side may be reported as one: at a distance of $d$ resolution cells ($2/M$ in the sine of the angle, one sample in delay) with probability $\exp(-d^2 / d_0^2)$, with $d_0$ fitted.
+# - **Merged paths.** Two paths that the twin puts side by side may be reported as one: at a distance of $d$ resolution cells with probability $\exp(-d^2 / d_0^2)$, with $d_0$ fitted. A cell is $2/M$ in the sine of the angle and one sample in delay.
 # - **Left over.** An unreported path below the threshold still leaves its energy. If the twin knows where to look, the matched filter's power $P$ there, with all reported paths subtracted, replaces "not reported": a path makes it
 #   $\mathrm{e}^{-E} I_0(2 \sqrt{E P})$ times as probable as noise alone (*soft detection*).
 # - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, plan and position off by up to a metre and the compass by up to five degrees. Errors of position and compass are common to all
@@ -136,7 +136,7 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 #
 # ### What is fitted
 #
-# Theory leaves a few constants open. They do not depend on the radio, and were fitted by gradient descent to the paper's own loss on {glue:text}`fit_rooms` training rooms, half of them with wrong twins:
+# Theory leaves a few constants open. They do not depend on the radio, and were fitted by L-BFGS to the paper's own loss on {glue:text}`fit_rooms` training rooms, half of them with wrong twins:
 
 # %% tags=["hide-input"]
 header = read_tensors(PathSetFit(opened).path)[1]

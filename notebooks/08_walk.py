@@ -180,8 +180,8 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
 #
 # $$
 # \begin{aligned}
-# I &\approx -\sum_i p_i \ln \sum_j p_j \, e^{-D_{ij}}, \\
-# D_{ij} &= \ln L_i(y_i) - \ln L_j(y_i).
+# I &\approx -\sum_i p_i \log \sum_j p_j \, e^{-D_{ij}}, \\
+# D_{ij} &= \log L_i(y_i) - \log L_j(y_i).
 # \end{aligned}
 # $$
 #

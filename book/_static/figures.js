@@ -46,3 +46,22 @@ document.addEventListener("DOMContentLoaded", () => {
     name.classList.toggle("long", (name.textContent ?? "").trim().length > 18);
   }
 });
+
+// Prose in tables needs room, and a single printed line may break, where columns may not.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const cell of document.querySelectorAll("article table tbody td")) {
+    cell.classList.toggle("sentence", (cell.textContent ?? "").trim().length > 60);
+  }
+  for (const printed of document.querySelectorAll("article .cell_output pre")) {
+    printed.classList.toggle("line", !(printed.textContent ?? "").trim().includes("\n"));
+  }
+});
+
+// Equations that are too wide for a phone are set smaller, once they are set at all.
+window.addEventListener("load", async () => {
+  // @ts-ignore: MathJax is only there on pages with mathematics
+  await window.MathJax?.startup?.promise;
+  for (const equation of document.querySelectorAll("article div.math")) {
+    equation.classList.toggle("wide", equation.scrollWidth > equation.clientWidth + 1);
+  }
+});

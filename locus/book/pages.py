@@ -240,7 +240,7 @@ def trainings(run: Run) -> list[dict[str, Any]]:
     """Training of each network of a run, from the headers of its weights; empty if the run has no weights."""
     found = []
     networks = {title: Weights(run, method) for method, title in weight_files.METHOD_TITLES.items()}
-    networks[f"{weight_files.METHOD_TITLES['locus_dt']}, with errors"] = Weights(run, "locus_dt", robust=True)
+    networks[f"{weight_files.METHOD_TITLES['locus_dt']}, trained with errors"] = Weights(run, "locus_dt", robust=True)
     for weights in further_weights(run).values():
         networks[f"{weight_files.METHOD_TITLES[weights.method]}, seed {weights.seed}"] = weights
     for title, weights in networks.items():

@@ -1,7 +1,7 @@
 """Sphinx extension: pages with tables and numbers in, the same in one style out.
 
 Numbers have minus signs and thousands separators, and no sign if they are zero. Those in tables are aligned at the
-right; long names there break only between their parts, and the header of a pandas table takes as few rows as it can.
+right; long names break between their parts, and the header of a pandas table takes as few rows as it can.
 No line breaks inside an interval, between a number and its unit, or at the hyphen of a method's name.
 """
 
@@ -22,12 +22,12 @@ _INFINITE = re.compile(r"(?<![\w.,)\]])(?:(?<=-)|(?<=\+)|(?<= ))inf\b")
 _UNIT = r"(?: ?(?:%|°|[kMGT]?i?B|[kMG]iB|ns|µs|ms|s|min|h|days|dBm?|nats?|mm|m²?|million|points|GiB))?"
 _VALUE = rf"[+−±]?(?:∞|[\d,.]+){_UNIT}"
 _NUMBER = re.compile(
-    rf"(?:under |about |≈ ?)?{_VALUE}(?: \[{_VALUE}, {_VALUE}\])?(?: (?:to|of) {_VALUE})?|{_VALUE}(?:, {_VALUE})+"
+    rf"(?:under |about |≈ ?)?{_VALUE}(?: ± {_VALUE})?(?: \[{_VALUE}, {_VALUE}\])?(?: (?:to|of) {_VALUE})?|{_VALUE}(?:, {_VALUE})+"
 )
 _UNITS = "%|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kMG]i?B|million"
 # A pasted number ends its node
 _JOINED = re.compile(rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=[\d\]])|^) (?=(?:{_UNITS})(?!\w))")
-_NAMES = re.compile(r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?)")
+_NAMES = re.compile(r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?|ITU-R|Cortex-M|\bp-values?)")
 _BREAKS = re.compile(r"(?<=[./_])(?<!^[.])(?=[^./_])")
 _CODE = (
     nodes.literal,
@@ -55,7 +55,8 @@ def typeset(doctree: nodes.document) -> None:
             text.parent.replace(text, nodes.Text(numbers(text)))
     for table in doctree.findall(nodes.table):
         _align(table)
-        for name in list(table.findall(nodes.literal)):
+    for name in list(doctree.findall(nodes.literal)):
+        if _inside(name, (nodes.table,)) or " " not in name.astext():
             _let_break(name)
     for raw in list(doctree.findall(nodes.raw)):
         if raw.get("format") == "html" and 'class="dataframe"' in raw.astext():
@@ -105,6 +106,10 @@ def frame_html(html: str) -> str:
         _align_frame(table)
         for text in table.find_all(string=True):
             text.replace_with(joined(text))
+        for head in table.find_all("th", string=_NAMES):
+            parts = BeautifulSoup(_NAMES.sub(r'<span class="name">\1</span>', head.string), "html.parser")
+            head.string = ""
+            head.extend(list(parts.contents))
     return str(soup)
 
 
@@ -168,7 +173,7 @@ def _is_column(cells: Iterable[str]) -> bool:
 
 
 def _let_break(name: nodes.literal) -> None:
-    """Let a name in a table break after dots, slashes and underscores, and nowhere else."""
+    """Let a name break after dots, slashes and underscores."""
     for text in list(name.findall(nodes.Text)):
         parts = _BREAKS.split(text)
         pieces: list[nodes.Node] = [nodes.Text(parts[0])]

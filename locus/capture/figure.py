@@ -68,7 +68,7 @@ def draw_location(
     if walk and number:
         way = shapely.LineString(np.stack([data.rx_x, data.rx_y], axis=1)[: number + 1]).buffer(0.02 * extent)
     draw_posterior(axes, layout, pose, logs, truth, zoom=zoom, uncovered=way)
-    marker: dict[str, Any] = {"color": "white", "markersize": 6, "markeredgecolor": "black", "linestyle": "none"}
+    marker: dict[str, Any] = {"color": "white", "markersize": 9, "markeredgecolor": "black", "linestyle": "none"}
     insets: list[Any] = axes.child_axes
     for part in (axes, *insets):  # above the star, which it could not be seen through
         part.plot(float(one.map_x), float(one.map_y), "P", label="most probable", zorder=8, **marker)

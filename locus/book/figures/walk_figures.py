@@ -127,11 +127,10 @@ def compass_figure(rows: xr.Dataset) -> Figure:
     for condition, marker, color in looks:
         one = found.sel({"condition": condition})
         left.plot(one.step, 100 * one.inside, marker=marker, color=color, label=CONDITIONS[condition])
-        right.plot(one.step, one.width, marker=marker, color=color)
+        right.plot(one.step, one.width, marker=marker, color=color, clip_on=False)  # on the axis, too
     left.axhline(100 * INTERVAL, color="0.4", linewidth=0.8, zorder=0)
     left.set(xlabel="snapshots", ylabel="compass errors in the interval [%]", ylim=(0, 103), xticks=found.step.values)
     right.set(xlabel="snapshots", ylabel="median width [degrees]", ylim=(0, None))
-    right.margins(y=0.08)
     for axes in (left, right):
         axes.grid(alpha=0.3, axis="y")
     left.legend(frameon=False, fontsize="small", loc="lower right")
