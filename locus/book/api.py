@@ -84,7 +84,7 @@ class Module:
         """Link to a class of the package, by its name in this module; empty for any other name."""
         if name in locus.HOMES:
             return f":py:class:`{name} <locus.{name}>`"
-        home = self.name if name in self.definitions else self._imported.get(name, "")
+        home = self.name if name in self.definitions else _home(self._imported.get(name, ""), name)
         return f":py:class:`{name} <{home}.{name}>`" if home else ""
 
     def _fields(self, body: list[ast.stmt]) -> Iterator[str]:
@@ -185,6 +185,18 @@ def _imports(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("locus."):
             for one in node.names:
                 yield one.asname or one.name, node.module or ""
+
+
+def _home(module: str, name: str) -> str:
+    """Module of the package that defines a class, found from one that imports it; empty if there is none."""
+    path = Path(locus.__file__).parents[1].joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if not module or not path.is_file():
+        return ""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    if any(isinstance(node, ast.ClassDef) and node.name == name for node in body):
+        return module
+    return _home(dict(_imports(body)).get(name, ""), name)
 
 
 def _short(number: float) -> str:
