@@ -1,8 +1,8 @@
 r"""An ideal estimator: traced paths in; what it would report if every path were alone, with the errors of theory, out.
 
 In a real estimator, paths disturb each other, those closer than a resolution cell merge, and fits end in local optima.
-This one does not. With the energy :math:`E` of a path (:math:`N M` times the SNR, :math:`N` subcarriers, :math:`M`
-antennas) it finds the energy :math:`x`; :math:`2 x` is noncentral chi-square with four degrees of freedom and
+This one does not. With the energy :math:`E` of a path (the SNR times :math:`N M`, with :math:`N` subcarriers and
+:math:`M` antennas) it finds the energy :math:`x`; :math:`2 x` is noncentral chi-square with four degrees of freedom and
 noncentrality :math:`2 E`, as it maximises over angle and delay. It reports the path if :math:`x` exceeds the threshold
 of the usual estimator. Errors of sine and delay [samples] are Gaussian with the Cramér-Rao variances
 :math:`6 / (\pi^2 (M^2 - 1) e)` and :math:`3 N^2 / (2 \pi^2 (N^2 - 1) e)` at :math:`e = \sqrt{x E}`, because the higher

@@ -1,8 +1,8 @@
 r"""Angles and strengths: traced paths of every candidate and observed paths in, a posterior that ignores delays out.
 
 A likelihood of the observed paths, for whoever distrusts delays of a receiver that is not synchronised. With the
-energies :math:`E` and :math:`x` of a traced and an observed path (:math:`N M` times the SNR, :math:`N` subcarriers,
-:math:`M` antennas) and their sines :math:`s`:
+energies :math:`E` and :math:`x` of a traced and an observed path (the SNR times :math:`N M`, with :math:`N` subcarriers
+and :math:`M` antennas) and their sines :math:`s`:
 
 - The root of :math:`x` is Gaussian with mean :math:`\sqrt{E + 3/2}` and variance 1/2: :math:`x` has four degrees of
   freedom, as the estimator maximises over angle and delay. A path is reported if :math:`x` exceeds the estimator's

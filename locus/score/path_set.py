@@ -2,8 +2,8 @@ r"""The likelihood of path sets: traced paths of every candidate and observed pa
 
 Theory gives most of it, and a few constants are fitted (:class:`locus.score.tolerance.Constants`). Every traced path is
 reported with some probability, with errors that theory gives; whatever else is reported is clutter. With the energies
-:math:`E` and :math:`x` of a traced and an observed path (:math:`N M` times the SNR, :math:`N` subcarriers, :math:`M`
-antennas), their sines :math:`s` and delays :math:`d` [samples], and the sync offset :math:`t`:
+:math:`E` and :math:`x` of a traced and an observed path (the SNR times :math:`N M`, with :math:`N` subcarriers and
+:math:`M` antennas), their sines :math:`s` and delays :math:`d` [samples], and the sync offset :math:`t`:
 
 - A path is reported if :math:`x` exceeds the estimator's threshold :math:`T`. If the list of :math:`K` paths is full,
   the others are only known to be weaker than the weakest of them, whose energy then replaces :math:`T`. Energy:
