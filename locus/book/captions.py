@@ -1,4 +1,4 @@
-"""Captions: an executed chapter in, the same with its figures and tables numbered out.
+"""Captions: numbers for the figures and tables of an executed chapter.
 
 A caption is the emphasis that the text after a figure or a table begins with.
 """
@@ -13,7 +13,7 @@ _CAPTION = re.compile(r"\A\*(?!\*)((?:[^*]|\*\*[^*]+\*\*)+)\*(?!\*)[ \n]*")
 
 
 def number(notebook: nbformat.NotebookNode, chapter: int) -> None:
-    """Number the captioned figures and tables of a chapter, in place: Figures 5.2 to 5.4, Figure 5.5 and Table 5.1."""
+    """Number the captioned figures and tables of a chapter, in place, for example as "Figures 5.2 to 5.4"."""
     counts = {"Figure": 0, "Table": 0}
     waiting: list[str] = []
     for cell in notebook.cells:

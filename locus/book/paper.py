@@ -1,4 +1,4 @@
-"""The paper's printed results: its table in ``paper.yml`` in, a labelled Dataset to compare with out."""
+"""The paper's printed results, read from ``paper.yml`` into a labelled Dataset for comparison."""
 
 from __future__ import annotations
 

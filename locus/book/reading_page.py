@@ -82,7 +82,7 @@ def _lowest(data: xr.Dataset) -> dict[str, str]:
 def solver_values(data: xr.Dataset) -> dict[str, Any]:
     """Values for the template: completeness and time of each call of Sionna's solver, and of our twin.
 
-    ``missing`` returns the share of missing paths [%] of a call, as text.
+    ``missing`` is a function that returns the share of missing paths [%] of a call, as text.
     """
     found, count = solver.summary(data), int(data.attrs["num_candidates"])
 

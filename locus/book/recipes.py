@@ -1,4 +1,4 @@
-"""RECIPE numbers: for every module that computes, an integer that is raised when its results change."""
+"""``RECIPE`` numbers: an integer constant of every module that computes, increased whenever its results change."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ BEARERS = {
     "experiment.walk": walks,
     "book.paper": paper,  # for its numbers; the rest of the book is hashed with the chapters that use it
 }
-"""Modules with a RECIPE."""
+"""Modules with a ``RECIPE``."""
 
 COVERED_BY = {
     "judge.bootstrap": "judge.metrics",
@@ -115,7 +115,7 @@ COVERED_BY = {
     **{f"score.{name}": "score.walk" for name in ("walk_compass", "walk_pairs")},
     **{f"twin.{name}": "twin.base" for name in ("antenna", "image", "rays", "sionna", "straightforward")},
 }
-"""Modules without a RECIPE, and the module whose RECIPE is raised when their results change."""
+"""Modules without a ``RECIPE``, and the module whose ``RECIPE`` is increased when their results change."""
 
 COMPUTES_NOTHING = (
     "score.lite_file",
@@ -126,10 +126,10 @@ COMPUTES_NOTHING = (
     "twin.check",
     "twin.llvm",
 )
-"""Modules of the method that need no RECIPE."""
+"""Modules of the method that need no ``RECIPE``."""
 
 
 def recipes(modules: Iterable[str]) -> dict[str, int]:
-    """RECIPE numbers of these modules, or of those that cover them, by name of the module with the RECIPE."""
+    """``RECIPE`` numbers of these modules, or of those that cover them, by name of the module that has the number."""
     covering = {COVERED_BY.get(name, name) for name in modules}
     return {name: module.RECIPE for name, module in BEARERS.items() if name in covering}

@@ -39,7 +39,7 @@ def reproduce(
     workers: Workers = here,
     num_workers: int | None = None,
 ) -> None:
-    """Make all steps that are not fresh, print the state of each, and write report.json.
+    """Make all steps that are not fresh, print the state of each, and write ``report.json``.
 
     Args:
         run: run to reproduce.

@@ -48,7 +48,10 @@ def check_site(address: str | None) -> str | None:
 
 
 def finish(folder: Path, site: str | None = None) -> None:
-    """Finish the pages in ``folder``, in place; with the site's address they also name their own, and are listed."""
+    """Finish the pages in ``folder``, in place.
+
+    Given the site's address, each page also states its own, and a site map lists them.
+    """
     site = check_site(site)
     pages = sorted(path for path in folder.rglob("*.html") if "_static" not in path.relative_to(folder).parts)
     narrow = sorted(path.relative_to(folder) for path in folder.glob(f"_static/**/*{NARROW}.*"))
@@ -95,7 +98,7 @@ def _with_sizes(page: str, folder: Path) -> str:
 
 
 def picture_size(path: Path) -> tuple[int, int] | None:
-    """Width and height [CSS px] of a PNG or SVG file; none of one that does not tell."""
+    """Width and height [CSS px] of a PNG or SVG file; None if the file does not say."""
     if not path.is_file():
         return None
     with path.open("rb") as file:

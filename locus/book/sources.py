@@ -17,7 +17,7 @@ ROOT = Path(locus.__file__).parent
 SHOWING = ("book", "capture", "draw", "explorer", "experiment.twin_agreement")
 """Modules and folders of figures, tables and studies, whose code a chapter depends on as a whole.
 
-The modules that they call have RECIPE numbers and are not hashed.
+The modules that they call have ``RECIPE`` numbers and are not hashed.
 """
 
 

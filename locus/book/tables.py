@@ -42,7 +42,10 @@ def results_frame(table: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
 
 
 def number_with_interval(numbers: Sequence[float], form: str) -> str:
-    """Format a number and the ends of its interval; an infinite number has none, nor has one of too few rooms."""
+    """Format a number and the ends of its interval.
+
+    No interval is shown for an infinite number, or with too few rooms.
+    """
     value, low, high = numbers
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
@@ -295,7 +298,7 @@ def twins_table(measured: Mapping[str, Any], glued: Mapping[str, str]) -> str:
     """Speed and completeness of the twins, as a Markdown table for the README.
 
     Args:
-        measured: section ``twin`` of benchmarks/results.json.
+        measured: section ``twin`` of ``benchmarks/results.json``.
         glued: values glued by chapter 1, from :func:`locus.book.chapters.glued`.
     """
     missing = {

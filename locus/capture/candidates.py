@@ -92,7 +92,7 @@ def random_candidates(
 
 
 def extent(layout: Layout) -> str:
-    """Size of the room in words, e.g. 80 m x 60 m."""
+    """Size of the room in words, such as ``80 m x 60 m``."""
     x0, y0, x1, y1 = layout.room.bounds
     return f"{x1 - x0:.3g} m x {y1 - y0:.3g} m"
 

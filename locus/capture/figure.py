@@ -26,7 +26,7 @@ _MAX_ARROWS = 50  # of a long walk
 def location_figure(data: xr.Dataset, snapshot: int | None = None, truth: tuple[float, float] | None = None) -> Figure:
     """Posterior map of one snapshot, with the receiver, the most probable candidate, the 90 % set and a known truth.
 
-    By default of the first snapshot, or of a walk, with the way so far, after the last.
+    By default the first snapshot; for a walk, the map after the last one, with the way so far.
     """
     figure, axes = empty_map(data)
     draw_location(axes, data, snapshot, truth)

@@ -90,7 +90,7 @@ def locate(
             given, ``iq`` is in √W.
         spacing: distance between neighbouring candidates of ``"path_set"`` [m], since the transmitter may be between
             them; 0 if it is on one of the given ones. By default, their median distance.
-        check_power: refuse a capture that is stronger than from any candidate; if false, only warn.
+        check_power: refuse a capture that is stronger than any candidate could explain; if false, only warn.
         odometry: how fast errors of the poses grow along a walk; by default, they all share one error.
         speed: largest speed of a transmitter that moves [m/s]; by default, it stands still. Needs ``times``. Errors of
             plan and compass are then independent from snapshot to snapshot, and there are at most 3000 candidates.

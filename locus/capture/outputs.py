@@ -1,4 +1,4 @@
-"""Files of a located transmitter: the result of :func:`locus.locate` in, a file that other tools read out.
+"""Files of a located transmitter: the result of :func:`locus.locate`, written so that other tools can read it.
 
 The suffix decides: ``.nc`` holds everything, ``.csv`` every candidate, ``.geojson`` the 90 % set and the most probable
 place for a GIS, ``.yaml`` with ``.pgm`` the posterior as a ROS map for a planner. All are written atomically.
@@ -23,7 +23,7 @@ from locus.room.ros_map import RosMap, write_ros_map
 from locus.settings.atomic import replacing, write_text
 
 SUFFIXES = (".nc", ".csv", ".geojson", ".yaml")
-"""Of the files that a result can be written to."""
+"""Suffixes of the files that a result can be written to."""
 
 _ON_GRID = 10  # candidates lie on a grid if it has at most this many points for each
 _ROUNDED = 1e-6  # [m], at which edges of neighbouring cells are joined

@@ -73,7 +73,9 @@ def average(samples: NDArray[np.complexfloating], num_subcarriers: int, sample_r
 
 
 def find_advance(periods: NDArray[np.complexfloating]) -> float | None:
-    """Phase advance per period [rad], in [−π, π), of (period, sample × antenna); None if it cannot be told from noise.
+    r"""Phase advance per period [rad], in :math:`[-\pi, \pi)`; None if it cannot be told from noise.
+
+    ``periods`` are (period, sample × antenna).
 
     Maximum likelihood with an arbitrary mean period: the peak of the periodogram over periods, summed over samples and
     antennas. Its inverse transform is the autocorrelation, from which the sum is known at every frequency.

@@ -117,7 +117,7 @@ def whole(values: Mapping[str, Any], key: str, name: str) -> int | None:
 
 
 def wrapped(angle: float) -> float:
-    """Wrap an angle [rad] to [−π, π)."""
+    r"""Wrap an angle [rad] to :math:`[-\pi, \pi)`."""
     return (angle + math.pi) % (2 * math.pi) - math.pi
 
 

@@ -184,7 +184,7 @@ def _parse(content: bytes, name: str) -> dict[str, Any]:
 
 
 def load(content: bytes, name: str) -> dict[str, Any]:
-    """Parse JSON with sections."""
+    """Parse metadata: JSON whose outermost value is an object, as SigMF's sections are."""
     try:
         found = json.loads(content.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:  # not text, not JSON, or nested too deeply
@@ -212,7 +212,7 @@ def complex_bytes(stored: Stored) -> int:
 
 
 def content_of(path: Path, most: int) -> bytes:
-    """Contents of a file of at most so many bytes."""
+    """Contents of a file of at most ``most`` bytes."""
     check_most(path, _size(path), most)
     with path.open("rb") as file:
         return file.read(most)

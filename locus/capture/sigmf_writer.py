@@ -1,4 +1,4 @@
-"""SigMF out: simulated samples and a heading in, a recording, an archive or a collection of recordings out."""
+"""Writing SigMF: simulated samples and a heading become a recording, an archive or a collection of recordings."""
 
 from __future__ import annotations
 

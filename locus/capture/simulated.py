@@ -33,7 +33,7 @@ def record(
         num_periods: periods of the pilot.
         pilot: one period (sample) as sent in the middle of the band, of any power and flat within 3 dB; by default that
             of :func:`locus.observe`.
-        frequency_offset: of the transmitter's oscillator against the receiver's [Hz].
+        frequency_offset: offset of the transmitter's oscillator against the receiver's [Hz].
 
     Returns:
         Dataset with ``iq`` (sample, antenna) on subcarriers above the carrier, as that of :func:`locus.observe`, and as

@@ -79,7 +79,7 @@ def find_route(
     speed: float | None,
     times: ArrayLike | None,
 ) -> Route:
-    """Check what was given of a walk around the transmitter; a single pose is none.
+    """Check what was given of a walk around the transmitter; a single pose is not a walk.
 
     Raises:
         ValueError: an option does not go with the others, or a pose of a walk is not in the free space of the room.

@@ -27,7 +27,7 @@ def words(data: xr.Dataset) -> list[str]:
 def words_of_truth(data: xr.Dataset, truth: tuple[float, float]) -> list[str]:
     """Error, and mass of the smallest set with the candidate nearest to the true position [m].
 
-    A line per snapshot; of a walk, for its end.
+    One line per snapshot; for a walk, one line, for its last snapshot.
     """
     distance = np.hypot(data.x.values - truth[0], data.y.values - truth[1])
     nearest = int(distance.argmin())

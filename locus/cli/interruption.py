@@ -1,4 +1,4 @@
-"""Interruption: Ctrl-C or SIGTERM in; within seconds, one line that says how to go on, and no process left, out."""
+"""Interruption: Ctrl-C or SIGTERM ends all processes within seconds, with one line that says how to go on."""
 
 from __future__ import annotations
 

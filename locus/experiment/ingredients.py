@@ -1,4 +1,4 @@
-"""Ingredients of recipes: the settings and RECIPE numbers that traced paths and estimates depend on."""
+"""Ingredients of recipes: the settings and ``RECIPE`` numbers that traced paths and estimates depend on."""
 
 from __future__ import annotations
 

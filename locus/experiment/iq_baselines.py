@@ -44,7 +44,8 @@ class IqBaselines(Result):
     """``results/raw_iq.nc`` of a run: log posterior of the truth, (snapshot, method), per evaluation.
 
     ``method`` names the baseline. Beside the rows are the learning curves ``train`` and ``validation`` (method, epoch)
-    [nat] and ``best_epoch`` (method). Weights are not kept: their first layer is a hundred times that of the others.
+    [nat] and ``best_epoch`` (method). Weights are not kept: their first layer is a hundred times larger than that of
+    the other networks.
     """
 
     stem = "raw_iq"

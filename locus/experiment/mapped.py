@@ -44,7 +44,7 @@ from locus.twin import make_twin
 RECIPE = 1
 
 NUM_LAYOUTS = 40
-"""Number of groups, the first of Eval Random; at most a fiftieth of its groups, but two."""
+"""Number of groups, the first of Eval Random; at most a fiftieth of its groups, but at least two."""
 NUM_CANDIDATES = 500
 """Number of candidates per group, to be quick; at most as many as Eval Random has."""
 NUM_PIECES = 15
@@ -154,10 +154,13 @@ def settled(layout: Layout, pose: Pose) -> Pose:
 def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer], floors: dict[str, float]) -> xr.Dataset:
     """Rows (plan, snapshot, method) of one group: ``log_posterior`` and ``level`` of the truth, with ``floors``.
 
-    Also, (plan, snapshot): ``lost``, whether the truth has no path in the twin, and, the same for all snapshots of a
-    group, ``num_walls``; ``wall_error``, the mean distance of the twin's walls from the true ones [m]; ``moved``, the
-    distance by which the receiver was moved [m]; ``stated_mean`` and ``stated_largest``, the distances of the
-    straightened walls from those of the map [m].
+    Also, (plan, snapshot), all but the first the same for all snapshots of a group:
+
+    - ``lost``: whether the truth has no path in the twin
+    - ``num_walls``: number of walls of the twin
+    - ``wall_error``: mean distance of the twin's walls from the true ones [m]
+    - ``moved``: distance by which the receiver was moved [m]
+    - ``stated_mean`` and ``stated_largest``: distances of the straightened walls from those of the map [m]
     """
     world = make_world(config, index)
     truth, area = world.heard.truth, world.exact.layout.free_space.area

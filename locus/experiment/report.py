@@ -1,4 +1,4 @@
-"""The report of a run: steps in; report.json with inputs, outputs, time, versions and machine of each step out."""
+"""The report of a run: ``report.json`` with inputs, outputs, time, versions and machine of each step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from locus.settings.units import duration, size
 
 
 def read(run: Run) -> dict[str, Any]:
-    """Read the report of a run; it has no steps if report.json is missing or damaged."""
+    """Read the report of a run; it has no steps if ``report.json`` is missing or damaged."""
     path = run.path / "report.json"
     try:
         report = None if damaged(path) else json.loads(path.read_text(encoding="utf-8"))

@@ -50,7 +50,7 @@ def methods_of(split: str) -> tuple[str, ...]:
 
 
 def evaluate_group(config: Config, index: int, split: str, scorers: Mapping[str, Scorer]) -> xr.Dataset:
-    """Rows (evaluation, snapshot, method) of one group, with coordinates group, stratum and snr_db.
+    """Rows (evaluation, snapshot, method) of one group, with coordinates ``group``, ``stratum``, ``snr_db``.
 
     ``eval_grid`` has two evaluations: transmitters on candidates, and anywhere in free space.
     """

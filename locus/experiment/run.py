@@ -58,10 +58,10 @@ def repository() -> Path:
 
 
 def data_root() -> Path:
-    """Folder of all runs: the environment variable LOCUS_DATA, or ``data`` of the repository.
+    """Folder of all runs: the environment variable ``LOCUS_DATA``, or ``data`` of the repository.
 
     Raises:
-        FileNotFoundError: LOCUS_DATA is not set, and there is no repository.
+        FileNotFoundError: ``LOCUS_DATA`` is not set, and there is no repository.
     """
     if "LOCUS_DATA" in os.environ:
         return Path(os.environ["LOCUS_DATA"]).absolute()  # workers and kernels may have another working folder
@@ -103,7 +103,7 @@ class Run:
         return self.path / "results"
 
     def save(self) -> None:
-        """Write profile, configuration and versions to run.yml."""
+        """Write profile, configuration and versions to ``run.yml``."""
         content = {"profile": self.profile, "config": self.config.to_dict(), "versions": versions()}
         with sealing(self.path / "run.yml") as scratch:
             scratch.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
@@ -118,7 +118,7 @@ def open_run(
     overrides either name. ``root`` is the folder of all runs, by default :func:`locus.experiment.run.data_root`.
 
     Raises:
-        ValueError: a setting is unknown, of the wrong type or out of range, or the run's run.yml cannot be read.
+        ValueError: a setting is unknown, of the wrong type or out of range, or the run's ``run.yml`` cannot be read.
         FileNotFoundError: there is no profile or run of this name.
     """
     check_name(name)

@@ -36,7 +36,7 @@ from locus.twin import Twin, make_twin
 RECIPE = 1
 
 NUM_LAYOUTS = 100
-"""Number of rooms, the first of Eval Random; at most a twentieth of its rooms, but one."""
+"""Number of rooms, the first of Eval Random; at most a twentieth of its rooms, but at least one."""
 NUM_STEPS = 12
 """Number of snapshots after which the robot gives up."""
 STEP = 6.0
@@ -196,7 +196,8 @@ def summary(rows: xr.Dataset) -> xr.Dataset:
     """Median number of ``snapshots`` and ``metres`` until the transmitter is found, (strategy), with intervals.
 
     Searches that were given up count as longer than all others: a median among them is infinite. ``found`` is the share
-    of searches that ended, ``right`` the share of those whose set holds the transmitter.
+    of searches in which the 90 % set became smaller than ``FOUND``, ``right`` the share of those whose set holds the
+    transmitter.
     """
     ended = rows.area < FOUND
     found = ended.any("step")

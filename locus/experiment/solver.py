@@ -34,7 +34,8 @@ NUM_LAYOUTS = 10
 NUM_CANDIDATES = 500
 """Number of candidates per room."""
 STEP = 10
-"""Only every tenth candidate is compared, and traced unless a call has more receivers than that, to be quick."""
+"""Every tenth candidate is compared, to be quick. Only these are traced, unless a call takes more receivers than that:
+it then traces all candidates."""
 
 MAX_DETERMINISTIC = 50_000_000
 """Largest number of rays times receivers in a deterministic call at depth 3, which then takes 5 GiB of memory."""
@@ -135,7 +136,7 @@ class Contender(NamedTuple):
 
     twin: Twin
     step: int
-    """Every how many-th candidate it traces; 1 for all."""
+    """Traces every n-th candidate; 1 for all."""
 
 
 def contenders(config: Config) -> dict[str, Contender]:

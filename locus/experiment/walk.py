@@ -40,7 +40,7 @@ RECIPE = 1
 NUM_LAYOUTS = 200
 """Number of rooms, the first of the evaluation; at most a quarter of them."""
 NUM_FITTED = 40
-"""Number of training rooms for temperatures and floors, the last that validate; at most as many as there are."""
+"""Number of training rooms for temperatures and floors, the last of the validation rooms, or all if there are fewer."""
 NUM_STEPS = 8
 """Number of snapshots of a walk."""
 

@@ -1,8 +1,9 @@
 """The witness: a few groups of every split, stored stage by stage to detect later changes of the computed numbers.
 
-Freshness relies on people raising RECIPE numbers; the witness shows when one was forgotten. Each stage is recomputed
-from the *stored* output of the stage before it, so that only the stage whose code changed differs. The tolerance of a
-stage covers the rounding of its own arithmetic, so that the comparison passes on every processor.
+Freshness relies on people increasing ``RECIPE`` numbers (:mod:`locus.book.recipes`); the witness shows when one was
+forgotten. Each stage is recomputed from the *stored* output of the stage before it, so that only the stage whose code
+changed differs. The tolerance of a stage covers the rounding of its own arithmetic, so that the comparison passes on
+every processor.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from locus.experiment.witness_stages import STAGES, Given
 from locus.score import weight_files
 
 FORMAT = 2
-"""Raised when the stored variables change."""
+"""Version of the file; increased when the stored variables change."""
 NUM_GROUPS = 4
 """Groups stored per split, if it has as many."""
 
@@ -47,7 +48,7 @@ class Witness(Result):
         return 20.0
 
     def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - no workers needed
-        """Compute and store all stages; a fresh witness is compared first, to reveal a forgotten RECIPE."""
+        """Compute and store all stages; a fresh witness is compared first, to reveal a forgotten ``RECIPE``."""
         if self.fresh():
             print("\n".join(self.differences()), flush=True)
         scorers = trained(self.run)

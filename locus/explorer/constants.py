@@ -29,8 +29,8 @@ from locus.settings.config import BOLTZMANN, SPEED_OF_LIGHT
 from locus.twin import antenna, image
 
 FIRST_ROOM = 59
-"""Seed of the room that the page opens with: with the paper's weights, of the rooms with seeds 0 to 100 the median by
-the probability near the transmitter."""
+"""Seed of the room that the page opens with: the median room, of seeds 0 to 100, by the probability that the paper's
+weights give near the transmitter."""
 
 ERROR_SEED = 0
 """Seed of the directions in which the wrong twin of the page errs."""

@@ -25,9 +25,9 @@ Booleans = NDArray[np.bool_]
 
 
 def resample(group: ArrayLike, num_snapshots: int, rng: Generator, num_resamples: int) -> tuple[Integers, Integers]:
-    """Layout index of each snapshot, and the count of each layout in each resample, (1 + resample, layout).
+    """Layout index of each snapshot, and the count of each layout in each resample, (resample, layout).
 
-    The first row is the original data, with every layout once. A single layout is not resampled.
+    The first resample is the original data, with every layout once. A single layout is not resampled further.
     """
     check_range("num_resamples", num_resamples, 40)
     if np.shape(group) != (num_snapshots,):
@@ -41,7 +41,7 @@ def resample(group: ArrayLike, num_snapshots: int, rng: Generator, num_resamples
 
 
 def means(values: Floats, index: Integers, weights: Integers) -> Floats:
-    """Mean of values (snapshot, column) over the snapshots of each resample, (1 + resample, column)."""
+    """Mean of values (snapshot, column) over the snapshots of each resample, (resample, column)."""
     sums, infinite = np.zeros((2, weights.shape[1], values.shape[1]))
     np.add.at(sums, index, np.where(np.isinf(values), 0, values))
     np.add.at(infinite, index, np.isinf(values))  # counted separately: a layout not drawn would give 0 x inf
@@ -51,11 +51,11 @@ def means(values: Floats, index: Integers, weights: Integers) -> Floats:
 
 
 def over_trainings(values: Floats, weights: Integers, rng: Generator) -> Floats:
-    """Mean of values (training, layout) over all trainings and the layouts of each resample, (1 + resample).
+    """Mean of values (training, layout) over all trainings and the layouts of each resample, (resample).
 
     A percentile bootstrap over a handful of trainings would be too narrow. So every resample of layouts also gets a
-    draw of the error of the mean over trainings: Student's t with one degree of freedom less than trainings, times the
-    standard error. Percentiles of the sum are the interval of Behrens and Fisher, which is slightly conservative.
+    draw of the error of the mean over trainings: Student's t with one degree of freedom fewer than there are trainings,
+    times the standard error. Percentiles of the sum are the Behrens-Fisher interval, which is slightly conservative.
     """
     count = len(values)
     draws: Floats = (weights @ values.mean(axis=0)) / weights.sum(axis=1)
@@ -66,7 +66,7 @@ def over_trainings(values: Floats, weights: Integers, rng: Generator) -> Floats:
 
 
 def quantiles(values: Floats, index: Integers, weights: Integers, shares: Floats) -> Floats:
-    """Quantiles of values (snapshot) over the snapshots of each resample, (1 + resample, quantile)."""
+    """Quantiles of values (snapshot) over the snapshots of each resample, (resample, quantile)."""
     order = np.argsort(values)
     ranks = []
     for part in np.array_split(weights, -(-len(weights) * len(values) // _BLOCK)):

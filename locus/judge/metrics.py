@@ -231,10 +231,10 @@ def coverage(
     r"""Share of truths with a credible level of at most ``nominal``, and a simultaneous 95 % band about the diagonal.
 
     For a calibrated score, the whole curve lies in the band in 95 % of all experiments. The band's half-width at
-    nominal level u is :math:`c \sqrt{u (1 - u)}`, the shape expected under calibration; it vanishes at 0 and 1, where
-    every curve meets the diagonal. c is the 95 % quantile of the largest resampled deviation in units of
-    :math:`\sqrt{u (1 - u)}`. Studentising by the bootstrap variance would fail near the ends, where that variance may
-    be near 0 by chance.
+    nominal level :math:`u` is :math:`c \sqrt{u (1 - u)}`, the shape expected under calibration; it vanishes at 0 and 1,
+    where every curve meets the diagonal. The factor :math:`c` is the 95 % quantile of the largest resampled deviation
+    in units of :math:`\sqrt{u (1 - u)}`. Studentising by the bootstrap variance would fail near the ends, where that
+    variance may be near 0 by chance.
 
     Returns:
         Dataset (nominal) with ``coverage``, the band ``low`` to ``high``, and a scalar ``calibrated``: whether the

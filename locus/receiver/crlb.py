@@ -50,7 +50,7 @@ def error_against_snr(
     num_trials: int,
     seed: int,
 ) -> xr.Dataset:
-    """RMS errors of the estimated paths, (snr_db), over ``num_trials`` snapshots of paths of equal strength.
+    """RMS errors of the estimated paths, (``snr_db``), over ``num_trials`` snapshots of paths of equal strength.
 
     Phases between paths are spread evenly over the snapshots. A path is found if an estimate of its own is within one
     resolution cell of it, 2 / ``num_antennas`` in the sine of the angle and 1 / ``bandwidth`` in delay; estimates are
@@ -58,9 +58,9 @@ def error_against_snr(
     found (``found``), NaN where these are fewer than one in twenty; the bounds are RMS values over all phases.
 
     Returns:
-        Dataset (snr_db) with ``angle_error`` and ``angle_bound`` [rad], ``delay_error`` and ``delay_bound`` [s], and
-        ``found``, the share of snapshots in which all paths are found. The attribute ``threshold_db`` is the SNR from
-        which the estimator reports a path.
+        Dataset (``snr_db``) with ``angle_error`` and ``angle_bound`` [rad], ``delay_error`` and ``delay_bound`` [s],
+        and ``found``, the share of snapshots in which all paths are found. The attribute ``threshold_db`` is the SNR
+        from which the estimator reports a path.
     """
     shape = (num_trials, len(aoa))
     phase = 2 * np.pi * np.outer(np.arange(num_trials) / num_trials, np.arange(len(aoa)))

@@ -36,7 +36,7 @@ def estimate(
     *,
     residual: bool = False,
 ) -> xr.Dataset:
-    """Estimate the multipath of one or more snapshots, eq. (7).
+    r"""Estimate the multipath of one or more snapshots, eq. (7).
 
     Args:
         iq: Dataset from :func:`locus.observe`, or an array (sample, antenna) or (snapshot, sample, antenna).
@@ -45,10 +45,10 @@ def estimate(
         residual: also return what the paths do not explain, which :class:`locus.PathSet` makes use of.
 
     Returns:
-        Dataset (path) or (snapshot, path) with ``aoa`` in [−π/2, π/2], ``delay`` in [0, period), ``gain``, ``snr_db``
-        and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf. The attribute
-        ``estimator`` holds the options. With ``residual``, a variable of that name holds the channel without its paths
-        ([snapshot,] subcarrier, antenna), in units of the noise's standard deviation.
+        Dataset (path) or (snapshot, path) with ``aoa`` in :math:`[-\pi/2, \pi/2]`, ``delay`` in [0, period), ``gain``,
+        ``snr_db`` and ``valid``, strongest first. Padding has ``valid`` False, zero gain and an SNR of -inf. The
+        attribute ``estimator`` holds the options. With ``residual``, a variable of that name holds the channel without
+        its paths ([snapshot,] subcarrier, antenna), in units of the noise's standard deviation.
 
     Raises:
         ValueError: the samples have the wrong shape or type, or are not finite.
@@ -77,10 +77,10 @@ def estimate(
 def threshold(options: EstimatorOptions, radio: Radio) -> float:
     r"""Detection threshold: linear SNR per sample and antenna.
 
-    The highest peak of pure noise exceeds it at the false-alarm rate.     The matched filter's response to white noise
-    is a random field over angle and delay. For high levels x, in units of its mean power, the expected number of peaks
-    above x is that of its excursion sets, :math:`C (x - 1/2)\, e^{-x}`. The spread of N subcarriers and M antennas
-    gives :math:`C = \tfrac{\pi}{3} \sqrt{(N^2 - 1)(M^2 - 1)}`.
+    The highest peak of pure noise exceeds it at the false-alarm rate. The matched filter's response to white noise is a
+    random field over angle and delay. For high levels :math:`x`, in units of its mean power, the expected number of
+    peaks above :math:`x` is that of its excursion sets, :math:`C (x - 1/2)\, e^{-x}`. The spread of :math:`N`
+    subcarriers and :math:`M` antennas gives :math:`C = \tfrac{\pi}{3} \sqrt{(N^2 - 1)(M^2 - 1)}`.
     """
     n, m = radio.num_subcarriers, radio.num_antennas
     cells = math.pi / 3 * math.sqrt((n * n - 1) * max(m * m - 1, 1))

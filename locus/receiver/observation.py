@@ -20,7 +20,7 @@ RECIPE = 1
 def observe(
     paths: xr.Dataset, rng: np.random.Generator | Sequence[np.random.Generator], radio: Radio | None = None
 ) -> xr.Dataset:
-    """Simulate IQ snapshots y of eq. (5): one pilot period over all paths, with unknown timing and phase, in noise.
+    """Simulate IQ snapshots :math:`y` of eq. (5): a pilot period over all paths, of unknown timing and phase, in noise.
 
     Args:
         paths: path set of one transmitter, (path), or of several, (snapshot, path).

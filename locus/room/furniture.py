@@ -1,4 +1,4 @@
-"""Furniture: a room in; the same room with small boxes that are in no plan out."""
+"""Furniture: small boxes, which no plan shows, are added to a room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shortest routes: a room and points in it in, walking distances around walls and neighbours out.
+"""Shortest routes in a room: walking distances between points, around walls, and which points are neighbours.
 
 A shortest way that is not straight bends only at corners that stick out into the free space. So the distances follow
 from what the points and these corners see of each other.

@@ -57,7 +57,7 @@ class Pose:
 
     @classmethod
     def random(cls, layout: Layout, rng: np.random.Generator) -> Pose:
-        """Draw a pose with position uniform in the free space of ``layout`` and heading uniform in [−π, π)."""
+        r"""Draw a pose, uniform in the free space of ``layout``, with a heading uniform in :math:`[-\pi, \pi)`."""
         x, y = layout.sample(1, rng)[0]
         return cls(x, y, rng.uniform(-np.pi, np.pi))
 

@@ -1,8 +1,8 @@
 """ROS maps: a ``map.yaml`` and the PGM image that it names in, an occupancy grid out; and back.
 
-The rules are those of ROS's map_server: row 0 of the image is the top of the map, ``origin`` is the pose of the outer
-corner of the lower left pixel, and a pixel x stands for the probability (255 − x) / 255 of being occupied, or for
-x / 255 with ``negate``.
+The rules are those of ROS's ``map_server``: row 0 of the image is the top of the map, ``origin`` is the pose of the
+outer corner of the lower left pixel, and a pixel :math:`x` stands for the probability :math:`(255 - x) / 255` of being
+occupied, or for :math:`x / 255` with ``negate``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_PIXELS = 16_000_000
 MAX_YAML_BYTES = 2**13
 """Maximum size of a map's YAML file."""
 MODES = ("trinary", "scale", "raw")
-"""How map_server interprets pixels. For free and occupied cells, the first two are the same."""
+"""How ``map_server`` interprets pixels. For free and occupied cells, the first two are the same."""
 
 _OCCUPIED, _UNKNOWN, _FREE = 0, 205, 254  # pixels of ROS's map_saver
 _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])+"  # comments end with the line
@@ -48,9 +48,9 @@ class RosMap:
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Pose of the outer corner of cell (0, 0): x, y [m] and yaw [rad], counter-clockwise."""
     occupied_thresh: float = 0.65
-    """Cells with a higher probability are occupied. The default is that of ROS's map_saver."""
+    """Cells with a higher probability are occupied. The default is that of ROS's ``map_saver``."""
     free_thresh: float = 0.196
-    """Cells with a lower probability are free, all others unknown. The default is that of ROS's map_saver."""
+    """Cells with a lower probability are free, all others unknown. The default is that of ROS's ``map_saver``."""
     remarks: tuple[str, ...] = ()
     """What was changed when it was read, one line each."""
 

@@ -1,11 +1,12 @@
 r"""Angles and strengths: traced paths of every candidate and observed paths in, a posterior that ignores delays out.
 
 A likelihood of the observed paths, for whoever distrusts delays of a receiver that is not synchronised. With the
-energies E and x of a traced and an observed path (N M times the SNR, N subcarriers, M antennas) and their sines s:
+energies :math:`E` and :math:`x` of a traced and an observed path (the SNR times :math:`N M`, with :math:`N` subcarriers
+and :math:`M` antennas) and their sines :math:`s`:
 
-- The root of x is Gaussian with mean :math:`\sqrt{E + 3/2}` and variance 1/2: x has four degrees of freedom, as the
-  estimator maximises over angle and delay. A path is reported if x exceeds the estimator's threshold, or, if the
-  list of paths is full, the energy of the weakest of them.
+- The root of :math:`x` is Gaussian with mean :math:`\sqrt{E + 3/2}` and variance 1/2: :math:`x` has four degrees of
+  freedom, as the estimator maximises over angle and delay. A path is reported if :math:`x` exceeds the estimator's
+  threshold, or, if the list of paths is full, the energy of the weakest of them.
 - Its sine is Gaussian with the Cramér-Rao variance :math:`6 / (\pi^2 (M^2 - 1) \sqrt{x E})`.
 - Some estimates are disturbed by another path within a resolution cell: their strengths and sines err by more.
 - False paths have the density of noise peaks, see :func:`locus.receiver.estimator.threshold`, uniform in the sine;
@@ -15,8 +16,8 @@ The observed paths are independent, and each stems from one of the traced ones o
 
 .. math:: \prod_j m_j \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}}{m_j} \Big],
 
-where :math:`m_j` is the probability that path j is not reported, :math:`c_q` the density of false paths, and
-:math:`\psi_{jq}` the density with which traced path j is observed as q.
+where :math:`m_j` is the probability that path :math:`j` is not reported, :math:`c_q` the density of false paths, and
+:math:`\psi_{jq}` the density with which traced path :math:`j` is observed as :math:`q`.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from locus.settings.config import Radio
 RECIPE = 1
 
 SINE_EXCESS = 0.012
-"""Error of a sine beyond the Cramér-Rao bound [resolution cells, 2 / M]. All of these were set by hand: on training
-rooms, none of them moves the loss by more than 0.01 nats if it is halved or doubled."""
+"""Error of a sine beyond the Cramér-Rao bound [resolution cells, :math:`2 / M`]. All of these were set by hand: on
+training rooms, none of them moves the loss by more than 0.01 nats if it is halved or doubled."""
 STRENGTH_EXCESS_DB = 0.3
 """Error of a strength beyond the noise [dB]."""
 DISTURBED = 0.08

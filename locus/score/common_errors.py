@@ -1,8 +1,8 @@
 r"""Errors shared by all paths: an assignment of observed to traced paths in, how much better they explain it out.
 
-Receiver position r and heading φ err once for all paths of a snapshot. With :math:`\mathbf e` the unit vector towards
-the source of a path, the image of the transmitter, and :math:`\ell` the length of a path, the exact derivatives of
-length and angle are, for every number of reflections,
+Receiver position :math:`\mathbf r` and heading :math:`\phi` err once for all paths of a snapshot. With
+:math:`\mathbf e` the unit vector towards the source of a path, the image of the transmitter, and :math:`\ell` the
+length of a path, the exact derivatives of length and angle are, for every number of reflections,
 
 .. math:: d\ell = -\mathbf e \cdot d\mathbf r, \qquad d\theta = -\mathbf e_\perp \cdot d\mathbf r / \ell - d\phi
 

@@ -30,7 +30,7 @@ def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | No
         options: SNR range and order of the paths; by default those of ``FeatureOptions()``.
 
     Returns:
-        Array (..., 3 x ``num_paths``).
+        Array (..., 3 × ``num_paths``).
     """
     options = options or FeatureOptions()
     check_paths(paths, "paths", None, _READ, finite=False)  # what is not finite is clipped, or has no score

@@ -9,11 +9,11 @@ observed list is that of the cheapest assignment (a GOSPA metric of order 1 with
     d = \sqrt{\Big(\frac{\Delta \sin\theta}{2 / M}\Big)^2 + (B\, \Delta\tau)^2
         + \Big(\frac{\Delta\gamma}{20\ \mathrm{dB}}\Big)^2}
 
-from the differences of sines, delays and strengths, with M antennas and bandwidth B, so in angle and delay in
-resolution cells and in strength in powers of ten of the amplitude; a path on either side that has no partner costs 1/2,
-so that pairs with d > 1 are never made. Sines are compared modulo 2 and delays modulo the pilot's period. The sync
-offset is the one with the smallest distance among those that bring the strongest observed path onto a traced one.
-The posterior is proportional to :math:`e^{-\text{distance} / \text{temperature}}`: a single number to fit.
+from the differences of sines, delays and strengths, with :math:`M` antennas and bandwidth :math:`B`, that is, angle and
+delay in resolution cells, strength in decades of amplitude; a path on either side that has no partner costs 1/2, so
+that pairs with :math:`d > 1` are never made. Sines are compared modulo 2 and delays modulo the pilot's period. The sync
+offset is the one with the smallest distance among those that bring the strongest observed path onto a traced one. The
+posterior is proportional to :math:`e^{-\text{distance} / \text{temperature}}`: a single number to fit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Fingerprint(PathListScorer):
     """Posterior from the distance between the observed paths and the traced paths of each candidate.
 
     Args:
-        temperature: distance that makes a candidate e times less probable.
+        temperature: distance that makes a candidate :math:`e` times less probable.
         radio: waveform and antennas; by default the radio that the paths were traced with, else the paper's.
         estimator: options with which the paths were estimated; by default those stored with the observed paths, else
             the paper's.

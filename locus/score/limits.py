@@ -1,8 +1,8 @@
 """Ideal receivers: traced paths of a group and its snapshots in, the log posterior from all samples out.
 
-For a given sync offset t, the likelihood of either receiver below depends on the snapshot through a filter output power
-q(t). As a sum over subcarriers, q is a trigonometric polynomial, given exactly by a few Fourier coefficients, which
-:mod:`locus.score.sync_offset` integrates over t.
+For a given sync offset :math:`t`, the likelihood of either receiver below depends on the snapshot through a filter
+output power :math:`q(t)`. As a sum over subcarriers, :math:`q` is a trigonometric polynomial, given exactly by a few
+Fourier coefficients, which :mod:`locus.score.sync_offset` integrates over :math:`t`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Look = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) -> xr.DataArray:
     r"""Log posterior, eq. (2), of a receiver that knows each candidate's signal except for carrier phase and timing.
 
-    A snapshot is :math:`y = e^{\mathrm i \phi} D(t) s` + noise. The phase is integrated in closed form, which gives
-    :math:`I_0(2 |s^H D(t)^H y|)\, e^{-|s|^2}`; the offset t numerically. The prior is uniform over the candidates with
-    paths.
+    A snapshot is :math:`y = e^{j \phi} D(t) s` + noise. The phase is integrated in closed form, which gives
+    :math:`I_0(2 |s^H D(t)^H y|)\, e^{-|s|^2}`; the offset :math:`t` numerically. The prior is uniform over the
+    candidates with paths.
 
     Args:
         paths: traced paths (candidate, path) of a group.
@@ -56,9 +56,9 @@ def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) 
 def phase_blind(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) -> xr.DataArray:
     """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path, but not its phase.
 
-    Path gains are independent zero-mean complex Gaussians with the traced powers P, so that a snapshot is complex
-    Gaussian with covariance :math:`I + A P A^H`; each column of A is the array response of a path times its delay
-    response. Arguments and result are those of :func:`bayes`.
+    Path gains are independent zero-mean complex Gaussians with the traced powers :math:`P`, so that a snapshot is
+    complex Gaussian with covariance :math:`I + A P A^H`; each column of :math:`A` is the array response of a path times
+    its delay response. Arguments and result are those of :func:`bayes`.
     """
     return _posterior(paths, snapshots, radio, _unknown_phases)
 

@@ -1,14 +1,16 @@
 r"""A transmitter that moves: traced and observed paths at several times in, a posterior of where it is now out.
 
-A forward filter on the candidates. In the time dt between two snapshots the transmitter goes anywhere within the
-distance r = ``speed`` dt, measured along the shortest way around walls, all places with the same probability. Whatever
-the bound allows is then as probable as anything else that it allows: standing still, turning, or straight ahead.
+A forward filter on the candidates. In the time :math:`\Delta t` between two snapshots the transmitter goes anywhere
+within the distance :math:`r`, ``speed`` times :math:`\Delta t`, measured along the shortest way around walls, all
+places with the same probability. Whatever the bound allows is then as probable as anything else that it allows:
+standing still, turning, or straight ahead.
 
-Each candidate stands for a square cell of side h, and the transmitter may be anywhere in its own. A displacement w then
-leads from a cell to another one, d away, with probability :math:`L(w_x - d_x)\, L(w_y - d_y)`, where
-:math:`L(t) = \max(0, 1 - |t| / h)`, which is averaged over all w up to r. With r far below h the probability to change
-cell is that of a transmitter that goes on through its cells, proportional to r / h: steps that are shorter than a cell
-do not freeze it, and up to r = h the variance after n steps of r / n is the same for every n. Since directions are
+Each candidate stands for a square cell of side :math:`h`, and the transmitter may be anywhere in its own. A
+displacement :math:`w` then leads from a cell to another one, :math:`d` away, with probability
+:math:`L(w_x - d_x)\, L(w_y - d_y)`, where :math:`L(t) = \max(0, 1 - |t| / h)`, which is averaged over all :math:`w` up
+to :math:`r`. With :math:`r` far below :math:`h` the probability to change cell is that of a transmitter that goes on
+through its cells, proportional to :math:`r / h`: steps that are shorter than a cell do not freeze it, and up to
+:math:`r = h` the variance after :math:`n` steps of :math:`r / n` is the same for every :math:`n`. Since directions are
 drawn anew at each snapshot, many steps longer than a cell spread less than a single one of the same total length.
 
 Where walls cut off part of the reach, a factor for each candidate makes the probabilities of leaving it and of arriving

@@ -35,7 +35,7 @@ the estimate is disturbed."""
 
 @njit(cache=True, fastmath=True)
 def over_offsets(terms, owner, count, widths):
-    """Products of terms of different observed paths, integrated over the prior of the sync offset, times SCALE.
+    """Products of terms of different observed paths, integrated over the prior of the sync offset, times ``SCALE``.
 
     Also returns the offset at which they are largest. They differ from 0 only where such terms overlap. Gauss-Hermite
     nodes about several of them are combined with weights that sum to 1 everywhere and favour the sharpest term nearby
@@ -101,7 +101,7 @@ def find_neighbours(terms, owner, count, a, width, period):
 
 @njit(cache=True, fastmath=True)
 def product_at(terms, owner, num_near, offset, period):
-    """Likelihood over that of clutter at one sync offset, times SCALE, from the terms that are neighbours.
+    """Likelihood over that of clutter at one sync offset, times ``SCALE``, from the terms that are neighbours.
 
     Also returns the summed weights of the anchors, and the sum of all terms.
     """

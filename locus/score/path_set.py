@@ -1,17 +1,17 @@
 r"""The likelihood of path sets: traced paths of every candidate and observed paths in, a posterior out.
 
 Theory gives most of it, and a few constants are fitted (:class:`locus.score.tolerance.Constants`). Every traced path is
-reported with some probability, with errors that theory gives; whatever else is reported is clutter. With the energies E
-and x of a traced and an observed path (N M times the SNR, N subcarriers, M antennas), their sines s and delays d
-[samples], and the sync offset t:
+reported with some probability, with errors that theory gives; whatever else is reported is clutter. With the energies
+:math:`E` and :math:`x` of a traced and an observed path (the SNR times :math:`N M`, with :math:`N` subcarriers and
+:math:`M` antennas), their sines :math:`s` and delays :math:`d` [samples], and the sync offset :math:`t`:
 
-- A path is reported if x exceeds the estimator's threshold T. If the list of K paths is full, the others are only
-  known to be weaker than the weakest of them, whose energy then replaces T. Energy: :mod:`locus.score.strength`.
+- A path is reported if :math:`x` exceeds the estimator's threshold :math:`T`. If the list of :math:`K` paths is full,
+  the others are only known to be weaker than the weakest of them, whose energy then replaces :math:`T`. Energy:
+  :mod:`locus.score.strength`.
 - Its sine and delay have the Cramér-Rao variances :math:`6 / (\pi^2 (M^2 - 1) e)` and
-  :math:`3 N^2 / (2 \pi^2 (N^2 - 1) e)` at the energy :math:`e = \sqrt{x E}`: the
-  higher the peak of a path of given energy, the closer it tends to lie to the true place. The twin's errors add
-  variances (:mod:`locus.score.tolerance`).
-- False paths have the density :math:`C (x - 3/2)\, e^{-x} / (2 N)` in x, s and d, with
+  :math:`3 N^2 / (2 \pi^2 (N^2 - 1) e)` at the energy :math:`e = \sqrt{x E}`: the higher the peak of a path of given
+  energy, the closer it tends to lie to the true place. The twin's errors add variances (:mod:`locus.score.tolerance`).
+- False paths have the density :math:`C (x - 3/2)\, e^{-x} / (2 N)` in :math:`x`, :math:`s` and :math:`d`, with
   :math:`C = \tfrac{\pi}{3} \sqrt{(N^2 - 1)(M^2 - 1)}`: the derivative of the expected number of noise peaks, see
   :func:`locus.receiver.estimator.threshold`. Paths of the world that the twin does not trace have a density that falls
   as :math:`x^{-3/2}`.
@@ -20,14 +20,14 @@ and x of a traced and an observed path (N M times the SNR, N subcarriers, M ante
 - If the observed paths come with what they leave, and a component knows where an unreported path would be, the power at
   that place replaces the mere absence (:mod:`locus.score.soft_detection`).
 
-Given t, observed paths are independent, if one traced path may explain several of them (the exact sum over assignments
-differs by 0.01 nats on average):
+Given :math:`t`, observed paths are independent, if one traced path may explain several of them (the exact sum over
+assignments differs by 0.01 nats on average):
 
 .. math:: \prod_j m_j \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}(t)}{m_j} \Big],
 
-where :math:`c_q` is the density of clutter, :math:`m_j` the probability that traced path j is not reported and
-:math:`\psi_{jq}` the density with which it is observed as q; :math:`m_j` and the integral of :math:`\psi_{jq}` over all
-that may be reported sum to 1.
+where :math:`c_q` is the density of clutter, :math:`m_j` the probability that traced path :math:`j` is not reported and
+:math:`\psi_{jq}` the density with which it is observed as :math:`q`; :math:`m_j` and the integral of :math:`\psi_{jq}`
+over all that may be reported sum to 1.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class PathSet:
         """Probability of every candidate, eq. (9), from :meth:`log_likelihood` and a small share of the prior.
 
         Several paths share errors of a wrong plan that the likelihood takes to be independent. So where the snapshot
-        suggests a wrong twin, its logarithm is divided by up to 1 + ``constants.doubt``.
+        suggests a wrong twin, the log likelihood is divided by up to 1 + ``constants.doubt``.
 
         Args:
             paths: traced paths (candidate, path), as in :meth:`log_likelihood`.

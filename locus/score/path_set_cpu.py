@@ -176,7 +176,7 @@ def find_terms(paths, num_traced, seen, s, k, widths, terms, owner):
     """Fill in the terms of snapshot ``s`` in component ``k``.
 
     Returns their number, the integral of their sum over the sync offset, and a bound on that of their products, times
-    SCALE.
+    ``SCALE``.
     """
     count, linear, most, all_heights, widest = 0, 0.0, SCALE, 0.0, 0.0
     for q in range(seen.num_paths[s]):

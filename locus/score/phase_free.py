@@ -1,25 +1,25 @@
 r"""The phase-free limit: traced paths of a group and its snapshots in; the log posterior without path phases out.
 
-A receiver knows angle, delay and amplitude :math:`a_j` of every path of a candidate; the phases are independent and
-uniform. Given the sync offset, a snapshot is :math:`y = \sum_j a_j e^{\mathrm i \phi_j} b_j` + noise. The integral over
+A receiver knows angle, delay and amplitude :math:`a_p` of every path of a candidate; the phases are independent and
+uniform. Given the sync offset, a snapshot is :math:`y = \sum_p a_p e^{j \phi_p} b_p` + noise. The integral over
 all phases has no closed form, so it is estimated by importance sampling. The reference is the phase-blind receiver,
 whose gains are Gaussian. An offset is drawn from its posterior; then the paths, strongest first, get a phase each,
-while the gains of all later paths stay Gaussian, with covariance :math:`S_j = I + \sum_{k > j} a_k^2 b_k b_k^H`. With
+while the gains of all later paths stay Gaussian, with covariance :math:`S_p = I + \sum_{k > p} a_k^2 b_k b_k^H`. With
 
 .. math::
 
-    \kappa_j = b_j^H S_j^{-1} b_j, \qquad r_j = b_j^H S_j^{-1} \Big(y - \sum_{k < j} a_k e^{\mathrm i \phi_k} b_k\Big),
+    \kappa_p = b_p^H S_p^{-1} b_p, \qquad r_p = b_p^H S_p^{-1} \Big(y - \sum_{k < p} a_k e^{j \phi_k} b_k\Big),
 
-:math:`\phi_j` is drawn from its exact distribution in that model, von Mises with mean :math:`\arg r_j` and
-concentration :math:`2 a_j |r_j|`. The step multiplies
-the likelihood by the ratio of the two models, path j with a uniform phase over path j with a Gaussian gain:
+:math:`\phi_p` is drawn from its exact distribution in that model, von Mises with mean :math:`\arg r_p` and
+concentration :math:`2 a_p |r_p|`. The step multiplies the likelihood by the ratio of the two models, path :math:`p`
+with a uniform phase over path :math:`p` with a Gaussian gain:
 
 .. math::
 
-    W_j = (1 + a_j^2 \kappa_j) \exp\Big(-a_j^2 \kappa_j - \frac{a_j^2 |r_j|^2}{1 + a_j^2 \kappa_j}\Big)
-        I_0(2 a_j |r_j|).
+    W_p = (1 + a_p^2 \kappa_p) \exp\Big(-a_p^2 \kappa_p - \frac{a_p^2 |r_p|^2}{1 + a_p^2 \kappa_p}\Big)
+        I_0(2 a_p |r_p|).
 
-The mean of the product of all :math:`W_j` is, without bias, the ratio of the phase-free to the phase-blind likelihood.
+The mean of the product of all :math:`W_p` is, without bias, the ratio of the phase-free to the phase-blind likelihood.
 """
 
 from __future__ import annotations

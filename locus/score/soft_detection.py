@@ -1,8 +1,8 @@
 r"""Soft detection: what reported paths leave of a snapshot in, how well it fits a candidate's unreported paths out.
 
 The likelihood of path sets otherwise knows of an unreported path only that its energy was below the threshold. If the
-twin says exactly where a path would be, the matched filter's power P at that place tells more. A path of energy E and
-unknown phase makes P more probable than noise alone does by the factor
+twin says exactly where a path would be, the matched filter's power :math:`P` at that place tells more. A path of energy
+:math:`E` and unknown phase makes :math:`P` more probable than noise alone does by the factor
 :math:`e^{-E} I_0(2 \sqrt{E P})`.
 """
 
@@ -58,7 +58,10 @@ def left_over(observed: xr.Dataset, radio: Radio) -> NDArray[np.float32]:
 
 @njit(cache=True, fastmath=True)
 def bessel_zero(z):
-    r""":math:`e^{-z} I_0(z)` for z ≥ 0, relative error below 1e-6 (Abramowitz and Stegun 9.8.1 and 9.8.2)."""
+    r""":math:`e^{-z} I_0(z)` for :math:`z \ge 0`, relative error below :math:`10^{-6}`.
+
+    From Abramowitz and Stegun 9.8.1 and 9.8.2.
+    """
     if z < 3.75:
         t = z * z * (1 / 14.0625)
         value = 0.2659732 + t * (0.0360768 + t * 0.0045813)

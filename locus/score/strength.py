@@ -1,17 +1,18 @@
 r"""Strength of a detected path: its energy, as the twin predicts it, in; density and detection probability out.
 
-Energies are those after coherent integration over all N samples and M antennas, in units of the noise: N M times the
-SNR. The estimator maximises over angle and delay, so for a path of energy E it finds an energy x such that 2 x is
-noncentral chi-square with four degrees of freedom, not two, and noncentrality 2 E:
+Energies are those after coherent integration over all :math:`N` samples and :math:`M` antennas, in units of the noise:
+:math:`N M` times the SNR. The estimator maximises over angle and delay, so for a path of energy :math:`E` it finds an
+energy :math:`x` such that :math:`2 x` is noncentral chi-square with four degrees of freedom, not two, and noncentrality
+:math:`2 E`:
 
 .. math::
 
     f(x \mid E) = \sqrt{x / E}\; e^{-x - E} I_1(2 \sqrt{x E}), \\
     P(x > T \mid E) = Q_2(\sqrt{2 E}, \sqrt{2 T}),
 
-with Marcum's Q function. An uncertain amplitude widens it: :math:`x = v y`, where y has noncentrality
-:math:`(E + 2) / v - 2`. The mean stays :math:`E + 2`, the variance of :math:`\sqrt x` grows from 1/2 to about v/2, and
-both functions keep their form.
+with Marcum's :math:`Q` function. An uncertain amplitude widens it: :math:`x = v y`, where :math:`y` has noncentrality
+:math:`(E + 2) / v - 2`. The mean stays :math:`E + 2`, the variance of :math:`\sqrt x` grows from :math:`1/2` to about
+:math:`v / 2`, and both functions keep their form.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from numpy.typing import NDArray
 # mypy: disable-error-code="no-untyped-def"
 
 BEND = 8.0
-"""In the table of detection, centre a is in row a / (a + BEND), so that a few rows reach from 0 to infinity."""
+r"""In the table of detection, centre :math:`a` is at :math:`a / (a + \mathtt{BEND})` of its rows, so that a few of them
+reach from 0 to infinity."""
 ROWS, REACH, STEPS = 128, 5.0, 20
 """Number of its rows, the distance from the centre that is tabulated, and entries per unit of it."""
 FINE = 16
@@ -35,7 +37,10 @@ FINE = 16
 
 @njit(cache=True, fastmath=True)
 def bessel_over(z):
-    r""":math:`e^{-z} I_1(z) / z` for z ≥ 0, relative error below 1e-6 (Abramowitz and Stegun 9.8.3 and 9.8.4)."""
+    r""":math:`e^{-z} I_1(z) / z` for :math:`z \ge 0`, relative error below :math:`10^{-6}`.
+
+    From Abramowitz and Stegun 9.8.3 and 9.8.4.
+    """
     if z < 3.75:
         t = z * z * (1 / 14.0625)
         value = 0.00301532 + t * 0.00032411
@@ -51,8 +56,8 @@ def bessel_over(z):
 def shape(root_energy, gain_variance):
     r"""Centre :math:`\sqrt{(E + 2) / v - 2}` of the root of a path's strength, 0 at least, and :math:`1 / \sqrt v`.
 
-    ``root_energy`` is :math:`\sqrt E`, and :math:`v = 1 + 2 g E` with ``gain_variance`` g, the variance of the relative
-    error of the amplitude.
+    ``root_energy`` is :math:`\sqrt E`, and :math:`v = 1 + 2 g E` with ``gain_variance`` :math:`g`, the variance of the
+    relative error of the amplitude.
     """
     energy = root_energy * root_energy
     widening = 1.0 + 2.0 * gain_variance * energy

@@ -1,9 +1,10 @@
-r"""The unknown sync offset: the output power of a receiver's filters, over the offset, in; the log likelihood out.
+r"""The unknown sync offset: a log likelihood, from the output power of a receiver's filters at every offset.
 
-With the offset t in pilot periods, the power q(t) of a candidate is a trigonometric polynomial, given exactly by its
-Fourier coefficients. A receiver integrates :math:`e^q`, or :math:`I_0(2 \sqrt q)` if it knows the phases of the paths,
-over the prior of t. A weak signal gives a smooth integrand, which a grid of bins resolves. A strong one gives peaks of
-any narrowness, which are integrated locally: cells are halved until the integrand varies little within each.
+With the offset :math:`t` in pilot periods, the power :math:`q(t)` of a candidate is a trigonometric polynomial, given
+exactly by its Fourier coefficients. A receiver integrates :math:`e^q`, or :math:`I_0(2 \sqrt q)` if it knows the phases
+of the paths, over the prior of :math:`t`. A weak signal gives a smooth integrand, which a grid of bins resolves. A
+strong one gives peaks of any narrowness, which are integrated locally: cells are halved until the integrand varies
+little within each.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ BINS = (8, 32)
 SMOOTH = 26.0
 """Largest curvature, relative to the spacing of 8 bins per subcarrier, that a grid resolves."""
 KEPT = 18.0
-"""[nat] below the peak of a candidate down to which bins and cells count."""
+"""Depth below the peak of a candidate [nat] down to which bins and cells count."""
 CELLS = 2
 """Cells per subcarrier with which local integration begins."""
 STEEP = 4.0
-"""[nat] by which the logarithm of the integrand may vary within a cell."""
+"""Amount [nat] by which the logarithm of the integrand may vary within a cell."""
 HOPELESS = 60.0
-"""[nat] below the best candidate from which on a candidate's highest bin replaces its integral."""
+"""Depth below the best candidate [nat] from which on a candidate's highest bin replaces its integral."""
 
 _SINGLE = 1e-5  # relative error of q in single precision, with a margin
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -66,7 +67,7 @@ def log_integrals(
     r"""Logarithm of the integral over the offset, minus ``constant``, for each candidate of one snapshot.
 
     Args:
-        coefficients: Fourier coefficients (candidate, frequency) of q.
+        coefficients: Fourier coefficients (candidate, frequency) of :math:`q`.
         constant: term (candidate) of the log likelihood that does not depend on the offset.
         prior: None for a known offset of 0.
         coherent: whether the integrand is :math:`I_0(2 \sqrt q)`, not :math:`e^q`.
@@ -111,7 +112,7 @@ def nodes(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Quadrature nodes of one candidate and snapshot: offsets (node) [periods] and the log of the mass at each.
 
-    The masses sum to the integral over the offset. ``coefficients`` (frequency) are those of q.
+    The masses sum to the integral over the offset. ``coefficients`` (frequency) are those of :math:`q`.
     """
     coarse, largest = _on_bins(torch.from_numpy(coefficients)[None], BINS[0])
     offset, log_mass = _integrate_locally(coarse[0], coefficients, largest[0], prior, coherent)

@@ -10,8 +10,8 @@ snapshot; the best assignment of observed to traced paths then updates both. How
 A wrong plan also blocks paths that the twin traces. A path blocked at one pose is probably blocked at nearby poses, so
 each sequence of walls has a blocking probability, which decays to its prior as the receiver moves away. Errors that the
 model leaves out (paths that the twin does not trace, strengths, wrong assignments) are still correlated between
-snapshots. So n snapshots count as :math:`n / (1 + r (n - 1))` independent ones, where r is the correlation of these
-errors: ``correlation`` times the error of the twin that the snapshots themselves suggest.
+snapshots. So :math:`n` snapshots count as :math:`n / (1 + r (n - 1))` independent ones, where :math:`r` is the
+correlation of these errors: ``correlation`` times the error of the twin that the snapshots themselves suggest.
 """
 
 from __future__ import annotations

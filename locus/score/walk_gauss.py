@@ -2,7 +2,7 @@
 
 Like :mod:`locus.score.common_errors`, but with any number of shared unknowns, whose Gaussian is what earlier snapshots
 have left of the prior. The residuals of an assignment have the covariance :math:`S = H P H^T + R`. The sync offset,
-fresh in every snapshot, has a flat prior: what lies along the vector u of the delays carries no information.
+fresh in every snapshot, has a flat prior: what lies along the vector :math:`u` of the delays carries no information.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def agreement(rows, covariance, factor, heights, kept, num_pairs, rows_per_pair,
 def correct(rows, covariance, factor, gain, kept, num_pairs, rows_per_pair, synchronised, share, mean, spread):
     """Correct ``mean`` (unknown) and covariance ``spread`` (unknown, unknown) with the kept pairs.
 
-    ``gain`` (row, unknown) is H P, and is overwritten. The assignment holds with probability ``share``: the result has
-    the moments of the mixture of what it was and what the assignment makes of it.
+    ``gain`` (row, unknown) is :math:`H P`, and is overwritten. The assignment holds with probability ``share``: the
+    result has the moments of the mixture of what it was and what the assignment makes of it.
     """
     size = len(mean)
     _whiten(rows, covariance, factor, kept, num_pairs, rows_per_pair)

@@ -23,7 +23,7 @@ from locus.settings.untrusted import short
 _CLASSES: dict[str, type[Method]] = {kind.name: kind for kind in (PairNetwork, GaussCart, GaussPolar, GmmCart)}
 
 METHODS = tuple(_CLASSES)
-"""Names of the trained methods, LOCUS-DT first."""
+"""Names of the trained methods: ``locus_dt``, ``gauss_cart``, ``gauss_polar`` and ``gmm_cart``."""
 
 
 MAX_WEIGHT = 1e4

@@ -10,7 +10,7 @@ __all__ = ["Twin", "make_twin"]
 
 
 def make_twin(backend: str, radio: Radio | None = None, options: TwinOptions | None = None) -> Twin:
-    """Create a digital twin, Ψ of eq. (4).
+    r"""Create a digital twin, :math:`\Psi` of eq. (4).
 
     Args:
         backend: ``"sionna"``, NVIDIA's ray tracer, or ``"image"``, an exact two-dimensional image method.

@@ -47,7 +47,7 @@ class PathArrays(NamedTuple):
 
 
 class Twin(ABC):
-    """Digital twin Ψ of eq. (4): maps a layout, a receiver pose and candidates to their multipath."""
+    r"""Digital twin :math:`\Psi` of eq. (4): maps a layout, a receiver pose and candidates to their multipath."""
 
     name: str
 

@@ -77,7 +77,7 @@ def find() -> list[Library]:
 def require() -> Library:
     """Choose a library, probing versions that we have not tested, and point Dr.Jit to it.
 
-    A path set by the user in DRJIT_LIBLLVM_PATH is used or rejected, never replaced.
+    A path set by the user in ``DRJIT_LIBLLVM_PATH`` is used or rejected, never replaced.
 
     Raises:
         LLVMError: no library works; the message says how to install one.

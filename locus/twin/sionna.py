@@ -11,8 +11,8 @@ standard use in five ways:
 - Sionna writes to its buffer of chains for every ray and target, with a mask that is nearly always empty. Here it skips
   that unless there is a new chain, which is faster and changes no bit of the result.
 - When a chain is solved, rays are traced one by one instead of in packets. Where walls are nearly parallel to an axis,
-  rounding tilts rays out of the plane by as little as 1e-19, and packets of such rays miss walls: in maps of robots,
-  2 % of all paths were lost. Other results are the same to the last bit, and as fast.
+  rounding tilts rays out of the plane by as little as :math:`10^{-19}` rad, and packets of such rays miss walls: in
+  maps of robots, 2 % of all paths were lost. Other results are the same to the last bit, and as fast.
 - Dr.Jit runs on one thread: with several, the order of atomic operations changes the result. Use one process per core.
 
 Import this module through :func:`locus.make_twin`, which first finds a libLLVM that Dr.Jit can use.

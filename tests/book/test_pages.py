@@ -82,7 +82,7 @@ def test_a_module_in_words(tmp_path: Path) -> None:
     )
     text = Module("shapes", source).text()
     assert "Shapes: sizes in, areas out." in text
-    assert "- ``side: float = 2.0``  Length of a side [m]." in text
+    assert "- ``side: float = 2.0`` – Length of a side [m]." in text
     assert "- ``parts: list[int]``" in text
     assert ".. py:method:: read(path, *, strict=True)\n      :classmethod:" in text
     assert ":raises ValueError: it is not square." in text

@@ -27,7 +27,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def headline_figure(table: xr.Dataset, printed: xr.Dataset, *, narrow: bool = False) -> Figure:
-    """R with 95 % intervals (method, evaluation), and beside it what the paper prints; ``narrow``, for a phone."""
+    """R with 95 % intervals (method, evaluation), and beside it what the paper prints; if ``narrow``, for a phone."""
     figure, axes = plt.subplots(figsize=(3.7, 5.6) if narrow else (5.8, 5.0), layout="constrained")
     place, names, start = {}, [], 0.0
     for title, methods in GROUPS.items():

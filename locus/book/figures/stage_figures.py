@@ -148,7 +148,7 @@ def snapshot_figure(snapshot: xr.Dataset, truth: xr.Dataset, observed: xr.Datase
 
 
 def error_figure(curves: Mapping[str, xr.Dataset]) -> Figure:
-    """Errors of angle and delay over SNR (snr_db) with their bounds, a column per title.
+    """Errors of angle and delay over SNR (``snr_db``) with their bounds, a column per title.
 
     The shading shows the share of snapshots in which not all paths are found.
     """

@@ -55,7 +55,7 @@ def sampled_normaliser(
         Dataset (size, snapshot, quantile), with quantiles 5, 50 and 95 %, of ``log_ratio``, the log of the mean of
         :math:`e^g` over a list relative to the pool [nat], and ``loss``, the adjusted loss of the truth among size − 1
         others [nat]. Also ``share`` (snapshot), the share of free space that the posterior fills:
-        :math:`\overline{e^g}^{\,2} / \overline{e^{2g}}`.
+        :math:`\bigl(\overline{e^g}\bigr)^2 / \overline{e^{2g}}`.
     """
     if min(sizes) < 2:
         raise ValueError(f"Expected 'sizes' of at least 2, got {list(sizes)}")
