@@ -25,6 +25,6 @@ if __name__ == "__main__":
         text = re.sub(rf"(?<=<!-- {name} -->\n)(\|.*\n)*", lambda _, table=table: f"{table}\n", text)
     write_text(root / "README.md", text)
     task = posterior_maps.make_task(run, 0, 101)
-    result_figures.snapshots_figure(task).savefig(root / "book" / "_static" / "posterior_map.png", dpi=110)
+    result_figures.snapshots_figure(task).savefig(root / "book" / "_static" / "posterior_map.png", dpi=200)
     narrow = result_figures.snapshots_figure(task, narrow=True)
     narrow.savefig(root / "book" / "_static" / "posterior_map_narrow.png", dpi=150)

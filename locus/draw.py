@@ -229,7 +229,7 @@ def _draw_zoom(
     looked_at = shapely.box(*corner, corner[0] + window, corner[1] + window)
     sides = np.linspace(largest, min(largest, max(least, ZOOM["least_times"] * window)), 4)
     places = [shapely.box(x, y, x + one, y + one) for one in sides for x in (x1 - one, x0) for y in (y1 - one, y0)]
-    likely = _cells(shown, shown.values > FLOOR / 2)
+    likely = _cells(shown, shown.values > 0.8 * FLOOR)
     hidden = [
         (
             cells.intersection(place).area,  # what the map is about

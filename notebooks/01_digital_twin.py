@@ -54,7 +54,7 @@ style.use()
 # %% [markdown]
 # ## A room, a receiver, and places where the transmitter may be
 #
-# The lines above are the chapter in short; the rest looks at each of them. The receiver is given a map of the room $\mathcal L$ and its own pose, a position and the direction that its antennas face:
+# The lines above are the chapter in short; the rest looks at each of them. The receiver is given a map of the room $\mathcal L$ and its own pose, a position and the direction that its antennas face (equations have the numbers of the paper):
 #
 # (eq-1)=
 # $$
@@ -69,7 +69,7 @@ case = Case(config, "test", 0)
 layout, pose, candidates = case.layout, case.pose, case.candidates
 figure = stage_figures.room_figure(layout, pose, candidates)
 # %% [markdown]
-# *The first test room, whatever it shows. The receiver's arrow is the broadside of its array, the direction in which it hears best.*
+# *The first test room, not picked for what it shows. The receiver's arrow is the broadside of its array, the direction in which it hears best.*
 #
 # ## What the twin predicts
 #

@@ -109,7 +109,7 @@ for name, end in zip(("low", "high"), config.features.snr_range, strict=True):
 
 # %% [markdown]
 # *Top: crosses lie near circles, or on the dotted lines that mark paths from behind (grey), which a linear array hears mirrored to the front. The weakest paths are not
-# heard, and paths that arrive close together disturb each other's strengths. Middle and bottom: wrong candidates, with other angles or strengths. Circles at {glue:text}`snr_low:.0f` dB are weaker still: the network clips there. Only differences of scores matter: e to the difference, in nats, is a ratio of probabilities.*
+# heard, and paths that arrive close together disturb each other's strengths. Middle and bottom: wrong candidates, with other angles or strengths. Circles at {glue:text}`snr_low:.0f` dB are weaker still: the network clips there. Only differences of scores matter: e raised to a difference is a ratio of probabilities.*
 #
 # Of {glue:text}`num_candidates` candidates, the true one has rank {glue:text}`rank_of_truth`. It scores {glue:text}`score_true:.1f`; the best wrong one,
 # {glue:text}`best_wrong_metres:.0f` m away, {glue:text}`score_best_wrong:.1f`; a middling one, {glue:text}`score_middling:.1f`. Nobody tells the network about mirrored angles: it has to learn them.
@@ -307,7 +307,7 @@ glue("best_validation", float(best.validation), display=False)
 
 # %% [markdown]
 # *Solid: validation rooms; the dot marks the weights that were kept. Dashed: as many training rooms. The gap between the lines is overfitting,
-# plus how much harder one set of rooms happens to be; more rooms close both.*
+# plus how much harder one set of rooms happens to be; more rooms shrink both.*
 #
 # The network is trained on {glue:text}`num_layouts` rooms and validated on {glue:text}`num_validation`, with {glue:text}`num_negatives` wrong candidates per step. The best epoch is number
 # {glue:text}`best_epoch`, with {glue:text}`best_validation:.2f` nats in validation and {glue:text}`best_train:.2f` in training.

@@ -178,7 +178,7 @@ trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else Non
 # what LOCUS-DT sees, with widths from theory ({glue:text}`angle_strength_ratio:.1f` %). The *path set* of chapter 6 is a likelihood of everything that the estimator reports, delays included, and allows for errors of the twin
 # ({glue:text}`path_set_ratio:.1f` %).
 #
-# The last two lines are not methods but **ideal receivers**. Both apply Bayes' rule to all samples, not to a handful of estimated
+# The last two lines of each block of Table 5.1 are not methods but **ideal receivers**. Both apply Bayes' rule to all samples, not to a handful of estimated
 # paths, and take the twin to be exact. The *Bayes limit* knows each candidate's signal except for one phase and the time at which it
 # began; nothing can do better. The *phase-blind receiver* knows angle, delay and mean power of each path, but neither amplitude nor phase. It is not a limit; the limit for unknown phases is in the last section. On Eval Random they reach
 # {glue:text}`bayes_ratio:.1f` % and {glue:text}`phase_blind_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far away, behind
@@ -429,7 +429,7 @@ Markdown(posterior_maps.diagnosis(task, snapshot, most_probable, threshold_db))
 # ## The limit, and what it means
 #
 # A limit is only as good as its arithmetic. The unknown starting time is integrated locally around every peak of the likelihood, however narrow, and tests compare the result
-# with brute force up to +40 dB.
+# with brute force at SNRs up to 40 dB.
 #
 # **What are the phases worth?** The phase-blind receiver in the table does not answer this, because it ignores more than phases: it knows the mean power of a path but not its amplitude.
 # The receiver in between, the *phase-free limit*, knows angle, delay and amplitude of every path and takes the phases to be independent and uniform. No method that ignores the
@@ -463,7 +463,7 @@ for key, first, second in (
 # **What if the transmitter is not on the list?** The limit assumes that the twin is exact and that the transmitter is *one of the candidates*. So it answers "which of these
 # {glue:text}`candidates_random` places is it?", and may use the phases between paths, which turn once per wavelength of {glue:text}`wavelength:.0f` mm. Nobody has a list that
 # contains the transmitter's position to the millimetre. So we move the transmitter a little off its candidate and leave list, twin and noise as they were. (Image
-# twin on both sides, the first {glue:text}`moved_layouts` rooms of Eval Random, and for speed lists of {glue:text}`moved_candidates`, so these losses cannot be compared with the table's.)
+# twin on both sides, the first {glue:text}`moved_layouts` rooms of Eval Random, and, for speed, lists of {glue:text}`moved_candidates`, so these losses cannot be compared with the table's.)
 
 # %% mystnb={"image": {"alt": "Adjusted loss of LOCUS-DT, phase-blind receiver and Bayes limit against the distance of the transmitter from its candidate, with intervals"}} tags=["hide-input"]
 moved_rows = MovedTransmitters(opened).open()

@@ -189,18 +189,18 @@ pd.DataFrame(
     {
         (title, what): {
             name: f"{one['change']:+.3f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{one['error']:.3f}"
-            if what == "loss [nat]"
+            if what == "change of loss [nat]"
             else f"{100 * one['covered']:.1f}"
             for name, one in parts[kind].items()
-            if name != "nothing" or what != "loss [nat]"
+            if name != "nothing" or what != "change of loss [nat]"
         }
         for kind, title in names.items()
-        for what in ("loss [nat]", "in 90 % sets [%]")
+        for what in ("change of loss [nat]", "in 90 % sets [%]")
     }
 ).reindex(list(parts["exact"])).rename_axis("left out").fillna("")
 
 # %% [markdown]
-# *Change of the loss with its standard error, and share of truths in 90 % sets, on {glue:text}`part_rooms` validation rooms. With exact twins soft detection matters most; merged paths hardly matter. Changed obstacles and doubt cost a little elsewhere; they pay where an obstacle is missing, with a lower loss and sets that hold more of the truths.*
+# *Change of the loss with its standard error, and share of truths in 90 % sets, on {glue:text}`part_rooms` validation rooms. With exact twins soft detection matters most; merged paths hardly matter. Changed obstacles and doubt cost a little elsewhere; they pay off where an obstacle is missing, with a lower loss and sets that hold more of the truths.*
 #
 # A thousand candidates and one snapshot take {glue:text}`milliseconds:.0f` ms on one core; LOCUS-DT takes {glue:text}`milliseconds_network:.1f` ms, from traced paths to the posterior.
 #

@@ -208,7 +208,7 @@ error_figures.verdicts_frame(
 #
 # **Doing without a twin** is significantly better than LOCUS-DT {glue:text}`no_twin_locus_dt`; it beats the path set {glue:text}`no_twin_path_set`.
 #
-# **Training with errors** costs a little while the twin is exact: the loss is {glue:text}`exact_robust:.2f` nats instead of {glue:text}`exact_ours:.2f`. It pays when the compass is wrong: with three degrees of heading error the loss is
+# **Training with errors** costs a little while the twin is exact: the loss is {glue:text}`exact_robust:.2f` nats instead of {glue:text}`exact_ours:.2f`. It pays off when the compass is wrong: with three degrees of heading error the loss is
 # {glue:text}`heading_3_robust:.2f` nats instead of {glue:text}`heading_3_ours:.2f`, and with everything
 # off by a metre {glue:text}`all_1_robust:.2f` instead of {glue:text}`all_1_ours:.2f`. With only the receiver a metre off it is {glue:text}`position_1_robust:.2f` instead of {glue:text}`position_1_ours:.2f`, and with only the obstacles {glue:text}`obstacles_1_robust:.2f` instead of {glue:text}`obstacles_1_ours:.2f`,
 # although it was trained with such errors. Obstacles were never missing in its training; with one missing the loss is {glue:text}`missing_1_robust:.2f` instead of
@@ -310,7 +310,7 @@ glue("map_degrees", 5 * map_error, display=False)
 # - **LOCUS-DT trusts its plan and its compass.** With one obstacle missing its loss is {glue:text}`missing_1_ours:.2f` nats instead of {glue:text}`exact_ours:.2f`, with all obstacles moved by a metre {glue:text}`obstacles_1_ours:.2f`, by
 #   three metres {glue:text}`obstacles_3_ours:.2f`; with the heading off by one degree {glue:text}`heading_1_ours:.2f`, by three {glue:text}`heading_3_ours:.2f`.
 # - **A floor is cheap insurance.** It costs {glue:text}`floor_cost:.2f` nats while the twin is exact, and bounds the harm when it is not.
-# - **Training with errors helps against a wrong compass**; against walls and obstacles off by up to a metre it does not pay. With an exact twin it changes the loss by {glue:text}`cost:+.2f` nats.
+# - **Training with errors helps against a wrong compass**; against walls and obstacles off by up to a metre it does not pay off. With an exact twin it changes the loss by {glue:text}`cost:+.2f` nats.
 # - **The path set needs no retraining.** It is told in metres and degrees how wrong a twin may be. Its loss differs from LOCUS-DT's by {glue:text}`path_exact:+.2f` nats with an exact twin and by
 #   {glue:text}`path_all:+.2f` with everything off by a metre.
 #

@@ -90,7 +90,7 @@ glue("map_first", 100 * float(np.exp(chosen[number])), display=False)
 # %% [markdown]
 # ## One walk
 #
-# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` %: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where the way is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the way: the dashed walls are what it believes, and its
+# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` % of the path set's probability: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where the way is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the way: the dashed walls are what it believes, and its
 # compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's posteriors are multiplied, with the temperature and the floor that suit walks with all three twins best (see below); on the right are path sets whose errors are
 # shared by the whole walk.
 
@@ -168,7 +168,7 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
     glue(f"turn_width_last_{key}", float(one.width[-1]), display=False)
 
 # %% [markdown]
-# *Left: how often the 90 % interval holds the true error of the compass. Right: its median width.*
+# *The compass error as the walk estimates it. Left: how often its 90 % interval holds the true error; the grey line is at 90 %. Right: the median width of the interval.*
 #
 # With a twin off by 1 m and 5 degrees, the median width shrinks from {glue:text}`turn_width_first_1:.1f` to {glue:text}`turn_width_last_1:.1f` degrees, and the interval holds the error in {glue:text}`turn_inside_1:.0f` % of the rooms at the end;
 # off by 0.3 m and 1.5 degrees, from {glue:text}`turn_width_first_03:.1f` to {glue:text}`turn_width_last_03:.1f` degrees, and in {glue:text}`turn_inside_03:.0f` %. Where that is below 90 %, the interval is too narrow.

@@ -15,7 +15,7 @@
 # %% [markdown]
 # # 9. The explorer
 #
-# *Figure 1 of the paper, live.* Drag the transmitter, the receiver, its heading or an obstacle, and the map of where the transmitter may be follows.
+# *Figure 1 of the paper, live.* Drag the transmitter, the receiver, its heading or an obstacle, and the map follows: it shows where the transmitter may be.
 
 # %% tags=["parameters"]
 run = "quick"

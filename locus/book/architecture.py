@@ -53,7 +53,7 @@ def imports_figure() -> Figure:
     axes.imshow(np.where(table > 0, np.log1p(table), np.nan), cmap="Blues", vmin=-0.5, vmax=np.log1p(table.max()) * 1.4)
     for (row, column), count in np.ndenumerate(table):
         if count:
-            dark = np.log1p(count) > 0.75 * np.log1p(table.max())
+            dark = np.log1p(count) > 0.95 * np.log1p(table.max())
             axes.text(column, row, f"{count}", ha="center", va="center", size="small", color="w" if dark else "k")
     for place in range(len(FLOW)):
         axes.add_patch(Rectangle((place - 0.5, place - 0.5), 1, 1, color="0.85"))
@@ -68,7 +68,7 @@ def imports_figure() -> Figure:
 def _folder(name: str) -> Folder:
     files = _files(name)
     home = next((file for file in files if file.name == "__init__.py"), files[0])
-    modules = [file.stem for file in files if file.name != "__init__.py"] if len(files) > 1 else []
+    modules = [file.stem if file.name != "__init__.py" else file.parent.name for file in files if file != home]
     purpose = (ast.get_docstring(_parse(home)) or "").splitlines()[0]
     return Folder(name, purpose, modules, sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files))
 

@@ -195,9 +195,9 @@ def phases_frame(rows: xr.Dataset) -> pd.DataFrame:
     lines, above = {}, ""
     for name in unknown_phases.METHODS:
         one = found.sel({"method": name})
-        line = {"knows of the paths": knows[name], "L [nat]": _cell(one, "loss"), "minus the line above": ""}
+        line = {"knows of the paths": knows[name], "L [nat]": _cell(one, "loss"), "minus the line above [nat]": ""}
         if above:
-            line["minus the line above"] = _cell(
+            line["minus the line above [nat]"] = _cell(
                 metrics.paired(rows, name, above, np.random.default_rng(0)), "difference"
             )
         lines[unknown_phases.TITLES[name]] = line
@@ -216,7 +216,7 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         for share in data["quantile"].values:
             ends = data.sel({"quantile": share})
             rows = zip(*(ends[f"value{end}"].values for end in ("", "_low", "_high")), strict=True)
-            title = "median" if share == 0.5 else f"{100 * share:.0f} % below"
+            title = "median" if share == 0.5 else f"{100 * share:.0f}th percentile"
             columns[label, title] = [number_with_interval(row, ",.0f") for row in rows]
     methods = next(iter(quantiles.values())).method.values
     return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in methods], name="method"))

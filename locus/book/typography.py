@@ -22,11 +22,15 @@ _INFINITE = re.compile(r"(?<![\w.,)\]])(?:(?<=-)|(?<=\+)|(?<= ))inf\b")
 _UNIT = r"(?: ?(?:%|°|[kMGT]?i?B|[kMG]iB|ns|µs|ms|s|min|h|days|dBm?|nats?|mm|m²?|million|points|GiB))?"
 _VALUE = rf"[+−±]?(?:∞|[\d,.]+){_UNIT}"
 _NUMBER = re.compile(
-    rf"(?:under |about |≈ ?)?{_VALUE}(?: ± {_VALUE})?(?: \[{_VALUE}, {_VALUE}\])?(?: (?:to|of) {_VALUE})?|{_VALUE}(?:, {_VALUE})+"
+    rf"(?:under |about |≈ ?)?{_VALUE}(?:\s±\s{_VALUE})?"
+    rf"(?: \[{_VALUE}, {_VALUE}\])?(?: (?:to|of) {_VALUE})?|{_VALUE}(?:, {_VALUE})+"
 )
-_UNITS = "%|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kMG]i?B|million"
+_UNITS = "%|degrees|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kMG]i?B|million"
 # A pasted number ends its node
-_JOINED = re.compile(rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=[\d\]])|^) (?=(?:{_UNITS})(?!\w))")
+_JOINED = re.compile(
+    rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=[\d\]])|^) (?=(?:{_UNITS})(?!\w))"
+    r"|(?<=[Cc]hapter) (?=\d)|(?<=eq\.) (?=\()"
+)
 _NAMES = re.compile(r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?|ITU-R|Cortex-M|\bp-values?)")
 _BREAKS = re.compile(r"(?<=[./_])(?<!^[.])(?=[^./_])")
 _CODE = (
@@ -106,10 +110,8 @@ def frame_html(html: str) -> str:
         _align_frame(table)
         for text in table.find_all(string=True):
             text.replace_with(joined(text))
-        for head in table.find_all("th", string=_NAMES):
-            parts = BeautifulSoup(_NAMES.sub(r'<span class="name">\1</span>', head.string), "html.parser")
-            head.string = ""
-            head.extend(list(parts.contents))
+        for text in table.find_all(string=_NAMES):
+            text.replace_with(BeautifulSoup(_NAMES.sub(r'<span class="name">\1</span>', text), "html.parser"))
     return str(soup)
 
 

@@ -151,7 +151,7 @@ def _steps(xy: NDArray[np.float64]) -> tuple[float, float] | None:
 
 
 def _save_ros_map(data: xr.Dataset, path: Path) -> list[Path]:
-    """Posterior relative to its largest value, in percent; cells that are no candidates are unknown."""
+    """Posterior relative to its largest value, in per cent; cells that are no candidates are unknown."""
     number, one = parts(data)[-1]  # of a walk, the last step: it has heard everything
     layout, frame = Layout.from_geojson(json.loads(data.attrs["layout"])), frame_of(data)
     xy = np.stack([data.x.values, data.y.values], axis=1)
@@ -173,7 +173,7 @@ def _save_ros_map(data: xr.Dataset, path: Path) -> list[Path]:
     notes = [
         "Posterior of a transmitter's position, by `locus locate`.",
         f"A pixel of 100 is the most probable place, with {largest:.6g} in {steps[0]:.6g} m x {steps[1]:.6g} m; others",
-        "are in percent of it. 255: no transmitter was looked for there.",
+        "are in per cent of it. 255: no transmitter was looked for there.",
         *(f"This is {name} {i}, the last one." for name, i in number.items()),
     ]
     if frame is not None:

@@ -55,14 +55,14 @@ _EXACT = Tolerance(0.0, 0.0, 0.0, 0.0)
 
 
 def sampled(condition: Condition) -> bool:
-    """Whether worlds are sampled around the twin of a condition: not where only the physics differ."""
+    """Whether worlds are sampled around the twin of a condition: not where only the physics differs."""
     return bool(condition.errors) or condition.moved > 0
 
 
 def evaluate_group(config: Config, index: int, constants: Constants) -> xr.Dataset:
     """Log posteriors (condition, snapshot, method) of the truths of a group; NaN where a method has none.
 
-    There is no true world for a transmitter off its candidate, and no worlds are sampled where only the physics differ.
+    There is no true world for a transmitter off its candidate, and no world is sampled where only the physics differs.
     """
     exact = exact_case(config, index)
     none = np.full(len(exact.truth), np.nan)

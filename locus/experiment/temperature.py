@@ -21,7 +21,7 @@ from locus.settings.config import Config
 RECIPE = 1
 
 TEMPERATURES = np.geomspace(0.02, 1.0, 201)
-"""Temperatures to choose from, in steps of 2 %: finer than any is known."""
+"""Temperatures to choose from, in steps of 2 %: finer than the best one can be determined."""
 
 LEAST_GROUPS = 20
 """Smallest number of rooms, if the train split has as many: in a few rooms the nearest may always be the true one."""

@@ -31,7 +31,7 @@ from locus.settings.checks import check_range
 
 RECIPE = 1
 
-STRATA = ("line of sight", "first order", "higher order", "near outage")
+STRATA = ("line of sight", "one bounce", "more bounces", "near outage")
 """Meaning of the codes of ``stratum``: the order of the simplest path, or near outage if all paths are too weak."""
 
 SNR_EDGES = (-30.0, -20.0, -10.0, 0.0, 10.0)

@@ -14,10 +14,10 @@ and :math:`M` antennas) and their sines :math:`s`:
 
 The observed paths are independent, and each stems from one of the traced ones or is false:
 
-.. math:: \prod_j m_j \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}}{m_j} \Big],
+.. math:: \prod_j m_j \prod_q \Big[ c_q + \sum_j \frac{f_{jq}}{m_j} \Big],
 
 where :math:`m_j` is the probability that path :math:`j` is not reported, :math:`c_q` the density of false paths, and
-:math:`\psi_{jq}` the density with which traced path :math:`j` is observed as :math:`q`.
+:math:`f_{jq}` the density with which traced path :math:`j` is observed as :math:`q`.
 """
 
 from __future__ import annotations

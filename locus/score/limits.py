@@ -54,7 +54,7 @@ def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) 
 
 
 def phase_blind(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) -> xr.DataArray:
-    """Log posterior, eq. (2), of a receiver that knows angle, delay and power of each path, but not its phase.
+    """Log posterior, eq. (2), of a receiver that knows angle, delay and mean power of each path, but not its gain.
 
     Path gains are independent zero-mean complex Gaussians with the traced powers :math:`P`, so that a snapshot is
     complex Gaussian with covariance :math:`I + A P A^H`; each column of :math:`A` is the array response of a path times

@@ -25,7 +25,7 @@ METHOD = "locus_dt"
 """Method that such a file holds."""
 
 MAX_BYTES = 2**20
-"""Size limit; the paper's network takes 19 kB in single precision."""
+"""Size limit; the paper's network takes less than 20 kB in single precision."""
 
 _PARTS: dict[str, tuple[dict[str, tuple[int | str, ...]], ...]] = {
     "candidates": ({"features": (-1, "feature")}, {"halves": (-1, "hidden")}),

@@ -23,10 +23,10 @@ reported with some probability, with errors that theory gives; whatever else is 
 Given :math:`t`, observed paths are independent, if one traced path may explain several of them (the exact sum over
 assignments differs by 0.01 nats on average):
 
-.. math:: \prod_j m_j \prod_q \Big[ c_q + \sum_j \frac{\psi_{jq}(t)}{m_j} \Big],
+.. math:: \prod_j m_j \prod_q \Big[ c_q + \sum_j \frac{f_{jq}(t)}{m_j} \Big],
 
 where :math:`c_q` is the density of clutter, :math:`m_j` the probability that traced path :math:`j` is not reported and
-:math:`\psi_{jq}` the density with which it is observed as :math:`q`; :math:`m_j` and the integral of :math:`\psi_{jq}`
+:math:`f_{jq}` the density with which it is observed as :math:`q`; :math:`m_j` and the integral of :math:`f_{jq}`
 over all that may be reported sum to 1.
 """
 

@@ -35,7 +35,8 @@ class RawOptions(MethodOptions):
 def compress(iq: NDArray[np.complex128], noise_power: float) -> NDArray[np.float32]:
     r"""Network inputs (..., 2 × sample × antenna) from samples (..., sample, antenna): real and imaginary parts.
 
-    A sample of magnitude a, in units of the noise amplitude, keeps its phase and gets the magnitude :math:`\ln(1 + a)`.
+    A sample of magnitude a, in units of the noise amplitude, keeps its phase and gets the magnitude
+    :math:`\log(1 + a)`.
     No information is lost, and inputs are of order one although the received power varies over many orders of
     magnitude.
     """

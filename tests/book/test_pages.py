@@ -133,7 +133,7 @@ def test_status_tells_how_the_papers_networks_were_trained() -> None:
     assert [one["network"] for one in told] == [
         "LOCUS-DT",
         *(f"{name}, {how}" for name in ("Gauss-Cart", "Gauss-Polar", "GMM-Cart") for how in ("plain", "turned")),
-        "LOCUS-DT, with errors",
+        "LOCUS-DT, trained with errors",
         *(f"LOCUS-DT, seed {seed}" for seed in (1, 2, 3, 4)),
         *(f"{name}, seed {seed}" for name in ("Gauss-Cart", "Gauss-Polar", "GMM-Cart") for seed in (1, 2)),
     ]

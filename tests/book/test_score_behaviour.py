@@ -67,7 +67,7 @@ def test_a_weak_baseline_is_called_weak() -> None:
         )
     text = fairness(table, curves, printed(), Training())
     assert text.startswith("In this run not all")
-    assert "Eval Random 0.10 (the paper: -0.51). **Worse by 0.61 nats**: it reaches -0.45" in text
+    assert "L = 0.10 nats on Eval Random (the paper: -0.51). **Worse by 0.61 nats**: it reaches -0.45" in text
     assert "loses 0.55 from there" in text
     assert text.count("Worse") == 1
     table.loss.loc[{"method": "gmm_cart", "evaluation": "random"}] = -0.6

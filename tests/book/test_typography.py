@@ -58,6 +58,7 @@ def test_intervals_in_tables_are_aligned_and_joined() -> None:
         ("3", True),
         ("-3.64 [-3.70, -3.58]", True),
         ("12 kB", True),
+        ("+0.160\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.020", True),
         ("56.5 to 57.0", True),
         ("2.4 million", True),
         ("Gauss-Cart", False),

@@ -311,7 +311,7 @@ def test_strata_of_hand_made_path_sets() -> None:
     )
     codes = stratum(sets, -18.0)
     assert [STRATA[code] for code in codes.values] == [
-        *("line of sight", "first order", "higher order", "line of sight", "near outage", "near outage")
+        *("line of sight", "one bounce", "more bounces", "line of sight", "near outage", "near outage")
     ]
     np.testing.assert_array_equal(strongest_snr(sets), [-5, -5, -5, -18, -18.1, NEVER])
     assert codes.dtype.kind == "i"

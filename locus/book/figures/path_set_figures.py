@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from locus.settings.config import Radio
@@ -22,8 +23,8 @@ def pairs_figure(paths: xr.Dataset, observed: xr.Dataset, candidates: dict[str, 
 
     Each panel has the sync offset at which most of its observed paths lie on traced ones.
     """
-    size = (3.4 * len(candidates), 4.4)
-    figure, panels = plt.subplots(1, len(candidates), figsize=size, layout="constrained", sharey=True, squeeze=False)
+    size, layout = (3.4 * len(candidates), 4.4), ConstrainedLayoutEngine(w_pad=0.12)  # or ticks of two panels meet
+    figure, panels = plt.subplots(1, len(candidates), figsize=size, layout=layout, sharey=True, squeeze=False)
     seen = _points(observed, radio)
     for axes, (title, candidate) in zip(panels[0], candidates.items(), strict=True):
         traced = _points(paths.isel(candidate=candidate), radio)

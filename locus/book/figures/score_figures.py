@@ -207,7 +207,7 @@ def fairness(table: xr.Dataset, curves: Mapping[str, xr.Dataset], printed: xr.Da
         text = f"- {METHOD_TITLES[name]}:"
         for key, title in (("random", "Eval Random"), ("grid", "Eval Grid")):
             ours, theirs = (float(data.loss.sel({"method": name, "evaluation": key})) for data in (table, printed))
-            text += f" {title} {ours:.2f} (the paper: {theirs:.2f})."
+            text += f" L = {ours:.2f} nats on {title} (the paper: {theirs:.2f})."
             if ours - theirs > 0.1:
                 verdict = "In this run not all of them are:"
                 text += (
