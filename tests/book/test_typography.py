@@ -102,3 +102,23 @@ def test_code_mathematics_and_references_are_left_alone() -> None:
         document += nodes.paragraph("", "", kind("", "-3 of 2000"))
     typeset(document)
     assert [part.astext() for part in document] == ["-3 of 2000"] * 3 + ["−3 of 2,000"]
+
+
+def test_names_of_methods_stay_whole() -> None:
+    document = nodes.document(None, None)  # type: ignore[arg-type]
+    document += nodes.paragraph("", "Of LOCUS-DT's maps and GMM-Cart's, in `LOCUS-DT`.")
+    document += nodes.literal("", "LOCUS-DT")
+    typeset(document)
+    whole = [part.astext() for part in document.findall(nodes.inline)]
+    assert whole == ["LOCUS-DT's", "GMM-Cart's", "LOCUS-DT"]
+    assert document[0].astext() == "Of LOCUS-DT's maps and GMM-Cart's, in `LOCUS-DT`."
+    _, soup = table(pd.DataFrame({"cost to LOCUS-DT [nat]": [1.0]}))
+    assert [name.text for name in soup.find_all(class_="name")] == ["LOCUS-DT"]
+
+
+def test_long_names_break_between_their_parts() -> None:
+    document = nodes.document(None, None)  # type: ignore[arg-type]
+    document += nodes.literal("", "locus.judge.metrics")
+    document += nodes.literal("", "locus locate room.geojson")
+    typeset(document)
+    assert [len(list(part.findall(nodes.raw))) for part in document] == [2, 0]
