@@ -120,7 +120,8 @@ for name, end in zip(("low", "high"), config.features.snr_range, strict=True):
 # %%
 twin_numbers = scorer.candidates(paths)
 seen_numbers = scorer.conditions(paths, observed)
-score_figures.feature_table(twin_numbers[truth[strongest]], seen_numbers[strongest])
+both = twin_numbers[truth[strongest]], seen_numbers[strongest]
+score_figures.feature_table(*both)
 
 # %% [markdown]
 # *What the network sees of the true candidate: three numbers for each path, strongest first.*
@@ -138,7 +139,7 @@ score_figures.feature_table(twin_numbers[truth[strongest]], seen_numbers[stronge
 
 # %%
 joined = torch.cat([scorer.twin, scorer.observation], dim=1)
-pair = torch.from_numpy(np.concatenate([twin_numbers[truth[strongest]], seen_numbers[strongest]]))
+pair = torch.from_numpy(np.concatenate(both))
 first = torch.relu(joined @ pair + scorer.bias)
 by_hand = scorer.last(torch.relu(scorer.hidden(first)))
 num_parameters = sum(parameter.numel() for parameter in scorer.parameters())

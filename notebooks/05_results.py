@@ -415,7 +415,7 @@ glue("failure_snr", float(stored.snr_db), display=False)
 glue("threshold_snr", float(threshold_db), display=False)
 
 # %% [markdown]
-# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, counted from zero. Table: number of paths, and angle and SNR of the strongest. In the figure, top: the star is the truth, the plus LOCUS-DT's favourite. Bottom: what the estimator found, and the six strongest paths that the twin predicts for each. Angles
+# *Room {glue:text}`failure_group`, snapshot {glue:text}`failure_snapshot`, counted from zero. Table: number of paths, and angle and SNR of the strongest. In the figure, top: the star is the truth, the plus LOCUS-DT's favourite; white lines enclose 90 % of the probability. Bottom: what the estimator found, and the six strongest paths that the twin predicts for each. Angles
 # beyond the dotted lines come from behind the array, which mirrors them to the front: 150 degrees look like 30.*
 #
 # LOCUS-DT gives the truth a log probability of {glue:text}`failure_log_posterior:.1f`; a uniform guess gives {glue:text}`failure_uniform_guess:.1f` and the Bayes limit

@@ -44,7 +44,7 @@ class Recording:
     samples: NDArray[np.complexfloating]
     """(sample, antenna), leftmost antenna first; integers are scaled to [-1, 1)."""
     sample_rate: float | None
-    """[Hz]."""
+    """Sample rate [Hz]."""
     frequency: float | None
     """Frequency that the receiver is tuned to [Hz]."""
     heading: float | None

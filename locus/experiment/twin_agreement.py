@@ -38,12 +38,13 @@ class Comparison:
     missing_at_corner: int
     extra_at_corner: int
     angle_error: NDArray[np.float64]
-    """[rad]"""
+    """Difference of angles of arrival [rad]."""
     delay_error: NDArray[np.float64]
-    """[s]"""
+    """Difference of delays [s]."""
     gain_error_db: NDArray[np.float64]
+    """Difference of gains [dB]."""
     phase_error: NDArray[np.float64]
-    """[rad], carrier phase included."""
+    """Difference of phases [rad], carrier phase included."""
     short: NDArray[np.bool_]
     """Whether the path has a segment shorter than 5 cm."""
 

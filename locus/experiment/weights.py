@@ -40,7 +40,7 @@ class Weights(Artifact):
     robust: bool = False
     """Whether it is trained with twins that have errors; only for LOCUS-DT."""
     seed: int = 0
-    """0 for the training whose weights are used; others repeat it, to see how much depends on chance."""
+    """Is 0 for the training whose weights are used; others repeat it, to see how much depends on chance."""
 
     def __post_init__(self) -> None:
         weight_files.check_method(self.method)

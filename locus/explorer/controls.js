@@ -199,8 +199,8 @@ const readout = (text, output) => [make("dt", {}, text), make("dd", {}, output)]
  */
 function legend(ruler, believes, floor) {
   const bar = make("span", { class: "bar", style: `background: ${gradient}`, "aria-hidden": true });
-  const scale = [`${floor}`.replace("-", "−"), bar, "0 nat: log posterior relative to the most probable place (+); outline: 90 % of the probability"];
-  return make("div", { class: "legend" }, make("span", {}, ...scale), believes, make("span", { class: "length" }, ruler));
+  const scale = [`${floor}`.replace("-", "−"), bar, "0 nat: log posterior relative to the most probable place (+)"];
+  return make("div", { class: "legend" }, make("span", {}, ...scale), make("span", {}, "white line: 90 % set"), believes, make("span", { class: "length" }, ruler));
 }
 
 /** Legend of the ray colours by number of reflections. */

@@ -39,9 +39,9 @@ class Traced(NamedTuple):
     root: Floats
     """Square root of the energy."""
     delay: Floats
-    """[samples]"""
+    """Delay [samples]."""
     length: Floats
-    """[m]"""
+    """Length of the path [m]."""
     order: Floats
     """Number of reflections."""
     merged: Floats
@@ -62,7 +62,7 @@ class Seen(NamedTuple):
     root: Floats
     """Square root of the energy."""
     delay: Floats
-    """[samples]"""
+    """Delay [samples]."""
     clutter: Floats
     """(snapshot, component, path): density of untraced paths in energy, sine and delay [1/sample], where observed."""
     weight: Floats

@@ -37,7 +37,7 @@ class PathLists(NamedTuple):
     energy: Floats
     """Energy after integration over all samples and antennas, in units of the noise; 1 where there is no path."""
     delay: Floats
-    """[samples]"""
+    """Delay [samples]."""
 
 
 class Receiver(NamedTuple):

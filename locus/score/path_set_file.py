@@ -1,6 +1,6 @@
 """Constants of the likelihood of path sets in a file: a path in, the fitted constants out, and back.
 
-torch is imported only to write.
+PyTorch is imported only for writing.
 """
 
 from __future__ import annotations

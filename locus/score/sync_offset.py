@@ -44,11 +44,11 @@ class OffsetPrior(NamedTuple):
     """Density of the sync offset modulo the pilot period: constant before and after one edge."""
 
     edge: float
-    """In periods."""
+    """Place of the edge [periods]."""
     before: float
-    """Per period."""
+    """Density before the edge [1/period]."""
     after: float
-    """Per period."""
+    """Density after the edge [1/period]."""
 
 
 def folded_prior(radio: Radio) -> OffsetPrior:

@@ -7,7 +7,8 @@ standard use in five ways:
 - All rays are launched in the horizontal plane. The problem is two-dimensional, so rays leaving the plane would only
   find the same chains again.
 - The solver keeps a table of the chains already found for each target. Sionna indexes it by a hash, and a collision
-  silently drops a path (NVlabs/sionna#1172). Here each chain has a unique index.
+  silently drops a path (`sionna issue 1172 <https://github.com/NVlabs/sionna/issues/1172>`_). Here each chain has a
+  unique index.
 - Sionna writes to its buffer of chains for every ray and target, with a mask that is nearly always empty. Here it skips
   that unless there is a new chain, which is faster and changes no bit of the result.
 - When a chain is solved, rays are traced one by one instead of in packets. Where walls are nearly parallel to an axis,
