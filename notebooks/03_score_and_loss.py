@@ -230,7 +230,7 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 #
 # (eq-14)=
 # $$
-# g_{mj} = g_{\boldsymbol\omega}(\bar{\boldsymbol x}_{mj}^t, \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m), \qquad j = 1, \ldots, N_m. \tag{14}
+# g_{mj} = g_{\boldsymbol\omega}(\bar{\boldsymbol x}_{mj}^t, \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m), \ \ j = 1, \ldots, N_m. \tag{14}
 # $$
 #
 # The ideal objective is the cross-entropy, which is small when the truth is probable;

@@ -128,7 +128,10 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 # The module `locus.score.path_set` has the formulas. The likelihood multiplies, over the observed paths $q$, what clutter and all traced paths $j$ may contribute:
 #
 # $$
-# p(\text{observed paths} \mid \boldsymbol x^t) \;\propto\; \int \mathrm{d}t\, \prod_j m_j\, \prod_q \Big[ c_q + \sum_j \frac{f_{jq}(t)}{m_j} \Big],
+# \begin{aligned}
+# p(&\text{observed paths} \mid \boldsymbol x^t) \\
+# &\propto \int \mathrm{d}t\, \prod_j m_j\, \prod_q \Big[ c_q + \sum_j \frac{f_{jq}(t)}{m_j} \Big],
+# \end{aligned}
 # $$
 #
 # where $f_{jq}$ is the density of observing $q$ from $j$ at offset $t$, $m_j$ the probability of missing $j$, and $c_q$ the density of clutter. For each $j$, $f$ and $m$ sum to one over all possible observations. One traced path may explain several observed ones: the exact sum over assignments is

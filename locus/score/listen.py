@@ -5,7 +5,10 @@ many nats it will narrow the posterior, on average. It has no closed form. With 
 i, :math:`L_i` its likelihood and :math:`y_i` the path set that the twin predicts of it, free of noise, it is
 approximated by
 
-.. math:: I \approx -\sum_i p_i \log \sum_j p_j\, e^{-D_{ij}}, \qquad D_{ij} = \log L_i(y_i) - \log L_j(y_i).
+.. math::
+
+   I &\approx -\sum_i p_i \log \sum_j p_j\, e^{-D_{ij}}, \\
+   D_{ij} &= \log L_i(y_i) - \log L_j(y_i).
 
 If all likelihoods are Gaussian about their predictions with the same covariance, :math:`D_{ij}` is a Kullback-Leibler
 divergence, and the approximation is an upper bound. It serves to compare poses.
