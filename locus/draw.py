@@ -164,6 +164,8 @@ def draw_posterior(
         marks = [shapely.LineString([(pose.x, pose.y), tip]).buffer(0.03 * extent)]
         marks += [shapely.Point(transmitter).buffer(0.05 * extent)] if transmitter else []
         marks += [uncovered] if uncovered is not None else []
+        inner = layout.room.boundary.difference(room.boundary)  # of a room that is no rectangle
+        marks += [] if inner.is_empty else [inner.buffer(0.03 * extent)]
         _draw_zoom(axes, layout, marks, shown, inside, transmitter, scale)
     return drawn
 

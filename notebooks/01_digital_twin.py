@@ -92,10 +92,11 @@ figure = stage_figures.room_figure(layout, pose, candidates)
 
 # %%
 names = ("image", "sionna")
-twins = {name: locus.make_twin(name, config.radio, config.twin) for name in names}
-paths = {name: twin.trace(layout, pose, candidates) for name, twin in twins.items()}
+twins = {one: locus.make_twin(one, config.radio, config.twin) for one in names}
+paths = {one: twin.trace(layout, pose, candidates) for one, twin in twins.items()}
 candidate = stage_figures.most_spread(paths["image"], 6)
-stage_figures.path_table(paths["image"].isel(candidate=candidate, path=slice(6)))
+strongest = paths["image"].isel(candidate=candidate, path=slice(6))
+stage_figures.path_table(strongest)
 
 # %% mystnb={"image": {"alt": "Left: rays from one candidate to the receiver, found by both twins. Right: angle of arrival against SNR of the same paths"}} tags=["hide-input"]
 titles = {"image": "image twin", "sionna": "Sionna twin"}
@@ -145,7 +146,7 @@ glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 # rounding decides, are counted separately. So are the gains of paths with a segment shorter than 5 cm, for which Sionna's single precision is too coarse.
 
 # %%
-contenders = {name: locus.make_twin(name, config.radio, uncut) for name in names}
+contenders = {one: locus.make_twin(one, config.radio, uncut) for one in names}
 check = compare_on_random_rooms(contenders["sionna"], config)
 print(check.summary())
 
@@ -185,7 +186,7 @@ glue("straightforward_missing", missing["straightforward"], display=False)
 
 # %% [markdown]
 # *Time to trace one room, and share of paths missing. The exact image twin is the reference.* With {glue:text}`timed_candidates` candidates our Sionna twin is {glue:text}`sionna_speedup:.0f` times as fast as the obvious way, and the image twin
-# {glue:text}`image_speedup:.0f` times. The obvious way misses {glue:text}`straightforward_missing:.2f` % of the paths. Three things make the
+# {glue:text}`image_speedup:.0f` times as fast. The obvious way misses {glue:text}`straightforward_missing:.2f` % of the paths. Three things make the
 # difference: rays are shot only in the plane of the problem; positions are data, not constants compiled into the kernel; and Sionna's table of
 # reflection chains is indexed by the chain itself instead of by a hash, so that no chain is mistaken for another.
 # `make bench` measures times in several rooms and on all cores, and `make check-twin` compares both twins in 50 rooms.

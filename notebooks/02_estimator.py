@@ -162,7 +162,7 @@ glue("found_high", 100 * float(one.found.sel(snr_db=-15.0)), display=False)
 # {glue:text}`close_delay:.2f` ns. A path counts as found if an estimate of its own lies within one resolution cell of it. Points: root-mean-square error in those snapshots in which all paths are found, unless these are
 # fewer than one in twenty. Lines: the bound with all parameters of all paths unknown. The phase between two paths takes all values, for points and bound alike.*
 #
-# **One path.** Above -10 dB per sample the errors are at the bound, within what a finite number of snapshots tells: the angle's error is {glue:text}`angle_over_bound:.3f` times the bound and the delay's
+# **One path.** Above -10 dB per sample the errors are at the bound, to within the accuracy of a finite number of snapshots: the angle's error is {glue:text}`angle_over_bound:.3f` times the bound and the delay's
 # {glue:text}`delay_over_bound:.3f` times. The threshold, {glue:text}`threshold_snr:.1f` dB, lets {glue:text}`false_alarm:.0f` % of pure-noise snapshots through. A path at -25 dB is found in
 # {glue:text}`found_low:.0f` % of the snapshots; at -15 dB, in {glue:text}`found_high:.0f` %.
 #

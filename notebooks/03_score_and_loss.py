@@ -109,13 +109,13 @@ for name, end in zip(("low", "high"), config.features.snr_range, strict=True):
 
 # %% [markdown]
 # *Top: crosses lie near circles, or on the dotted lines that mark paths from behind (grey), which a linear array hears mirrored to the front. The weakest paths are not
-# heard, and paths that arrive close together disturb each other's strengths. Middle and bottom: wrong candidates, with other angles or strengths. Circles at {glue:text}`snr_low:.0f` dB are weaker still: the network clips there. Only differences of scores matter: e raised to a difference is a ratio of probabilities.*
+# heard, and paths that arrive close together disturb each other's strengths. Middle and bottom: wrong candidates, with other angles or strengths. Circles at {glue:text}`snr_low:.0f` dB are weaker still: the network clips there. Only differences of scores matter: the exponential of a difference is a ratio of probabilities.*
 #
 # Of {glue:text}`num_candidates` candidates, the true one has rank {glue:text}`rank_of_truth`. It scores {glue:text}`score_true:.1f`; the best wrong one,
 # {glue:text}`best_wrong_metres:.0f` m away, {glue:text}`score_best_wrong:.1f`; a middling one, {glue:text}`score_middling:.1f`. Nobody tells the network about mirrored angles: it has to learn them.
 #
-# Each path becomes three numbers: cosine and sine of its angle, and its SNR, clipped to {glue:text}`snr_low:.0f` to {glue:text}`snr_high:.0f` dB and scaled to [0, 1]. Delays are dropped, because
-# transmitter and receiver are not synchronised. {glue:text}`num_side_paths` paths on each side make {glue:text}`num_pair` numbers; a missing path is three zeros. For the true candidate:
+# Each path becomes three numbers: cosine and sine of its angle, and its SNR, clipped to the range from {glue:text}`snr_low:.0f` to {glue:text}`snr_high:.0f` dB and scaled to [0, 1]. Delays are dropped, because
+# transmitter and receiver are not synchronised. With {glue:text}`num_side_paths` paths on each side there are {glue:text}`num_pair` numbers; a missing path is three zeros. For the true candidate:
 
 # %%
 twin_numbers = scorer.candidates(paths)
@@ -158,7 +158,7 @@ glue("num_snapshots", num_snapshots, display=False)
 
 # %% [markdown]
 # Both ways give the same number, and the split needs {glue:text}`first_layer_saving:.0f` times fewer multiplications in the first layer for {glue:text}`num_candidates` candidates and
-# {glue:text}`num_snapshots` snapshots. {glue:text}`num_parameters` parameters fit into {glue:text}`kilobytes:.0f` kB. One of them, $d$, shifts all scores alike and so changes no posterior.
+# {glue:text}`num_snapshots` snapshots. The {glue:text}`num_parameters` parameters fit into {glue:text}`kilobytes:.0f` kB. One of them, $d$, shifts all scores alike and so changes no posterior.
 #
 # ## From scores to a posterior
 #
@@ -237,7 +237,10 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 #
 # (eq-15)=
 # $$
-# \mathcal L_{\mathrm{CE}}(\boldsymbol\omega) = -\frac1M \sum_{m=1}^M \log \hat p_{\boldsymbol\omega}(\boldsymbol x_m^t \mid \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m); \tag{15}
+# \begin{aligned}
+# \mathcal L_{\mathrm{CE}}(\boldsymbol\omega) &= -\frac1M \sum_{m=1}^M \log \hat p_m, \\
+# \hat p_m &= \hat p_{\boldsymbol\omega}(\boldsymbol x_m^t \mid \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m);
+# \end{aligned} \tag{15}
 # $$
 #
 # its integral becomes a sum over the candidates (the factor $1/N_m$ of a mean, and the uniform prior, only add a constant to the loss),
@@ -256,7 +259,7 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 #
 # ### How many candidates are enough?
 #
-# A list of candidates is a random sample of the room. If the posterior is a small spot, few candidates fall into it, and the sum is a poor approximation of the
+# The *adjusted loss* is the loss [(17)](#eq-17) minus $\log N_m$, so that a uniform guess has 0 whatever the length of its list. A list of candidates is a random sample of the room. If the posterior is a small spot, few candidates fall into it, and the sum is a poor approximation of the
 # integral. We trace very many candidates of the same room, take their mean as the integral, and draw lists of various lengths from them, for
 # snapshots A, B and C.
 
@@ -279,7 +282,7 @@ for number, name in enumerate(("strong", "middling", "weak")):
 
 # %% [markdown]
 # *Lines: median over many lists; bands: 90 % of them. Left: the mean of $e^g$ over a list converges to the integral [(10)](#eq-10), the more slowly the smaller the spot and the sharper its edge. Right: the adjusted
-# loss. The truth is always on the list, so the loss cannot fall below the grey line: a short list is an easy exam.*
+# loss. The truth is always on the list, so the loss cannot fall below the dark dotted line: a short list is an easy exam.*
 #
 # The effective areas of the posteriors, $(\int p)^2 / \int p^2$, are {glue:text}`share_strong:.2f`, {glue:text}`share_middling:.2f` and {glue:text}`share_weak:.1f` % of the free space for A, B and C. With
 # the paper's 500 candidates, nine lists in ten give $\log Z$ to within {glue:text}`spread_500_strong:.1f`, {glue:text}`spread_500_middling:.1f` and {glue:text}`spread_500_weak:.1f` nats;
@@ -315,7 +318,7 @@ glue("best_validation", float(best.validation), display=False)
 #
 # ## Rooms it has never seen
 #
-# What counts is the test split. $\mathcal L$, in the paper both a room and a loss, is here the mean loss minus the log of the number of candidates. The gain $\mathcal G = e^{-\mathcal L}$ is the probability of the truth relative to a
+# What counts is the test split. $\mathcal L$, in the paper both a room and a loss, is here the adjusted loss. The gain $\mathcal G = e^{-\mathcal L}$ is the probability of the truth relative to a
 # uniform guess, and $\mathcal R$ the share of the largest possible log gain. Brackets are 95 % intervals over rooms.
 
 # %%
@@ -335,7 +338,7 @@ glue("test_snapshots", int(summary.num_snapshots), display=False)
 # %% [markdown]
 # *Loss, gain and R on the test split, with 95 % intervals over rooms.*
 #
-# Over {glue:text}`test_snapshots` snapshots in {glue:text}`test_rooms` rooms, the truth is {glue:text}`test_gain:.1f` times as probable as under a uniform guess (geometric mean):
+# Across the {glue:text}`test_snapshots` snapshots of {glue:text}`test_rooms` rooms, the truth is {glue:text}`test_gain:.1f` times as probable as under a uniform guess (geometric mean):
 # L = {glue:text}`test_loss:.2f` nats ({glue:text}`test_loss_low:.2f` to {glue:text}`test_loss_high:.2f`), or R = {glue:text}`test_ratio:.1f` %. [Chapter 4](04_baselines.ipynb)
 # asks what that is worth.
 #

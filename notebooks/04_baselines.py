@@ -64,7 +64,7 @@ config = this_run.config
 style.use()
 
 # %% [markdown]
-# ## What they get
+# ## What they see
 #
 # All three see the same features of the observed paths as LOCUS-DT, plus the receiver's pose as four numbers: its position, and cosine and sine of its heading.
 # Two hidden layers of the same widths, 64 and 16, turn them into the parameters of a density over the plane. The baselines see neither walls nor twin: two
@@ -75,7 +75,7 @@ style.use()
 # - **plain**: angles relative to the heading, as the array measures them; the mean in the coordinates of the room (Gauss-Polar: direction relative to the heading);
 # - **turned**: angles turned by the heading to the axes of the room; the mean relative to the receiver (Gauss-Polar: direction relative to the axes of the room).
 #
-# With *plain*, the network has to learn to rotate and to add. This chapter shows both; elsewhere in this book a baseline is the one with the lower validation loss.
+# With *plain*, the network has to learn to rotate and to add. This chapter shows both; elsewhere in this book each baseline uses the one with the lower validation loss.
 #
 # ## Three densities
 #
@@ -107,12 +107,12 @@ table = pd.DataFrame(index=pd.Index(METHOD_TITLES.values(), name="method"))
 for name, scorer in scorers.items():
     size = sum(weights.numel() for weights in scorer.parameters())
     table.loc[METHOD_TITLES[name], "parameters"] = f"{size}"
-    encoding = getattr(scorer.options, "encoding", "")
+    encoding = getattr(scorer.options, "encoding", "") if name != "locus_dt" else ""
     table.loc[METHOD_TITLES[name], "encoding kept"] = encoding
 table
 
 # %% [markdown]
-# *Number of trained parameters, and the encoding that was better on validation rooms.*
+# *Number of trained parameters and, for the baselines, the encoding that was better on validation rooms.*
 #
 # ## The same snapshot, four posteriors
 #
@@ -189,7 +189,7 @@ figure = score_figures.learning_figure(curves)
 #
 # ## What they reach
 #
-# Test rooms, in both encodings, with 95 % intervals over rooms. On the right, **for reference, the values that the paper prints**. Those are for its
+# Test rooms, baselines in both encodings, with 95 % intervals over rooms. On the right, **for reference, the values that the paper prints**. Those are for its
 # evaluation sets, which have more candidates (1000 random positions, or 696 points of a grid) than the test split, and for its authors' encoding, which
 # the paper does not specify. Our results on these sets are in chapter 5.
 
@@ -220,7 +220,7 @@ glue("test_rooms", int(summary.num_groups), display=False)
 glue("test_candidates", int(rows.attrs["num_candidates"]), display=False)
 
 # %% [markdown]
-# *Loss and R of every method in both encodings, and what the paper prints for each method.*
+# *Loss and R of LOCUS-DT, and of every baseline in both encodings, and what the paper prints for each method.*
 #
 # On the same snapshots of {glue:text}`test_rooms` rooms, LOCUS-DT is ahead of Gauss-Cart by {glue:text}`gauss_cart_lead:.2f` nats
 # ({glue:text}`gauss_cart_lead_low:.2f` to {glue:text}`gauss_cart_lead_high:.2f`), of Gauss-Polar by {glue:text}`gauss_polar_lead:.2f`
@@ -240,11 +240,11 @@ Markdown(score_figures.fairness(table, curves, printed, config.training))
 # ## Samples instead of paths
 #
 # What do the paper's baselines see? Sec. III-C says "the same full inputs as the LOCUS-DT estimator", Sec. III-D "the receiver pose and IQ observation". The first may mean the
-# estimated paths, which are all that LOCUS-DT sees of a snapshot; the baselines above read it that way. The second, taken literally, means the samples themselves:
+# estimated paths, which are all that LOCUS-DT sees of a snapshot; the baselines above follow that reading. The second, taken literally, means the samples themselves:
 # {glue:text}`raw_numbers` real numbers, plus the four of the pose.
 #
 # So we also train the three densities on samples and pose. Hidden layers, rooms, snapshots, loss, learning rate and the choice of the best epoch are the same. A sample keeps its phase, and
-# a magnitude of $a$ noise amplitudes becomes $\log(1 + a)$, which brings faint and strong snapshots to a common scale. Samples cannot be rotated, so the encoding is *plain*.
+# a magnitude of $r$ times the noise amplitude becomes $\log(1 + r)$, which brings faint and strong snapshots to a common scale. Samples cannot be rotated, so the encoding is *plain*.
 
 # %% mystnb={"image": {"alt": "Training and validation losses of the three baselines against the epoch: with estimated paths, and with samples"}} tags=["hide-input"]
 raw = IqBaselines(this_run)
@@ -276,7 +276,7 @@ glue("intervals_hold", tables.intervals_hold(table, baselines=True), display=Fal
 # %% [markdown]
 # *R on the paper's evaluation sets with 95 % intervals. Estimated paths: the encoding that was kept, mean of all trainings as in chapter 5, intervals over {glue:text}`intervals_hold`. Samples: one training, intervals over rooms.*
 #
-# From samples, next to nothing is learned that holds in other rooms. The best epoch of Gauss-Cart is number {glue:text}`gauss_cart_raw_best` of {glue:text}`gauss_cart_raw_epochs`, that of Gauss-Polar {glue:text}`gauss_polar_raw_best` of
+# From samples, the networks learn next to nothing that carries over to other rooms. The best epoch of Gauss-Cart is number {glue:text}`gauss_cart_raw_best` of {glue:text}`gauss_cart_raw_epochs`, that of Gauss-Polar {glue:text}`gauss_polar_raw_best` of
 # {glue:text}`gauss_polar_raw_epochs`, and that of GMM-Cart {glue:text}`gmm_cart_raw_best` of {glue:text}`gmm_cart_raw_epochs`. After the last epoch, their losses are {glue:text}`gauss_cart_raw_train:.2f`,
 # {glue:text}`gauss_polar_raw_train:.2f` and {glue:text}`gmm_cart_raw_train:.2f` nats in training rooms, and {glue:text}`gauss_cart_raw_validation:.2f`,
 # {glue:text}`gauss_polar_raw_validation:.2f` and {glue:text}`gmm_cart_raw_validation:.2f` in validation rooms. Start time and
@@ -286,7 +286,7 @@ glue("intervals_hold", tables.intervals_hold(table, baselines=True), display=Fal
 Markdown(tables.which_reading(table, raw_summary, printed))
 
 # %% [markdown]
-# ## Why each one misses
+# ## Where each one falls short
 #
 # **Gauss-Cart** has one ellipse. If the transmitter may be in front *or* behind, in this bay *or* that one, the mean lies
 # between them, where it cannot be, and the ellipse grows until it covers both. On the test rooms its median 90 % set covers {glue:text}`gauss_cart_area:.0f` m²;

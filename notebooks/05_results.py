@@ -24,7 +24,7 @@
 #
 # *Sections III-D and III-E of the paper.*
 #
-# How much can a map tell from one snapshot? Is it honest about what it cannot
+# How much can a map made from one snapshot tell? Is it honest about what it cannot
 # tell? What is it good for, where does it fail, and how much better could any method be? No network was trained on any of the rooms in this chapter.
 
 # %% tags=["parameters"]
@@ -95,7 +95,7 @@ style.use()
 # %% [markdown]
 # ## The table
 #
-# A method is judged by the probability $\hat p_{m c_m^\star}$ that it gives to the true one of the $N_m$ candidates of snapshot $m$. The *adjusted loss*
+# A method is judged by the probability $\hat p_{m c_m^\star}$ that it gives to the true candidate among the $N_m$ of snapshot $m$. The *adjusted loss*
 #
 # (eq-24)=
 # $$
@@ -112,7 +112,7 @@ style.use()
 # the factor by which the truth is more probable than under a uniform guess (geometric mean), and how much of the way to certainty that is. A method with 100 % is
 # always sure and always right.
 #
-# On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random, on **Eval Grid** one of {glue:text}`candidates_grid` points of a regular grid. **Off the list**, it is anywhere in the free space, and the nearest
+# On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random (always one that at least one path reaches), on **Eval Grid** one of {glue:text}`candidates_grid` points of a regular grid. **Off the list**, it is anywhere in the free space, and the nearest
 # point of that grid counts as the truth.
 
 # %% tags=["hide-input"]
@@ -185,7 +185,7 @@ trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else Non
 # the array or in deep shadow. Off the list the twin is no longer exact, and the Bayes limit no longer a limit: both lines show what it costs to
 # trust a twin too much. Where the twin says that nothing arrives from the nearest grid point, that cost is infinite.
 #
-# Two methods may have overlapping intervals and still differ clearly, because what is hard for one is hard for the other. So we also compare them on the same snapshots.
+# Two methods may have overlapping intervals and still differ clearly, because what is hard for one is hard for the other. So we also compare them snapshot by snapshot.
 
 # %% tags=["hide-input"]
 baselines = [name for name in weight_files.METHODS if name != "locus_dt"]
@@ -199,12 +199,15 @@ paired_frame(compared)
 # %% tags=["remove-cell"]
 against_limit = pd.concat([frame.xs(SCORER_TITLES["bayes"], level="less") for frame in compared.values()])
 against_baselines = pd.concat([frame.iloc[: len(baselines)] for frame in compared.values()])
-glue("limit_comparisons", len(against_limit), display=False)
 above, below = int((against_limit.low > 0).sum()), int((against_limit.high < 0).sum())
 glue("limit_above", above, display=False)
 glue("limit_beaten", below, display=False)
-some = f"{above} are significantly positive, and {words.count(below)} significantly negative"
-glue("limit_verdict", "all are significantly positive" if above == len(against_limit) else some, display=False)
+every = len(against_limit)
+verdict = f"All {every} differences from it are significantly positive"
+if above < every:
+    verdict = f"Of the {every} differences from it, {above} are significantly positive"
+    verdict += f", and {words.count(below)} significantly negative"
+glue("limit_verdict", verdict, display=False)
 glue("baseline_comparisons", len(against_baselines), display=False)
 glue("baselines_beaten", int((against_baselines.high < 0).sum()), display=False)
 difference = compared["random"].difference
@@ -229,7 +232,7 @@ for name in ("random", "grid"):
 #
 # LOCUS-DT is significantly better than a baseline in {glue:text}`baselines_beaten` of {glue:text}`baseline_comparisons` comparisons. On Eval Random, the losses of the methods without a network differ from LOCUS-DT's by {glue:text}`to_fingerprint:+.2f` nats (nearest fingerprint), {glue:text}`to_angle_strength:+.2f` (angles and strengths, which sees the same inputs)
 # and {glue:text}`to_path_set:+.2f` (path set). Nothing can beat the Bayes limit
-# where its assumptions hold; if something did, our computation of the limit would be wrong. Of the {glue:text}`limit_comparisons` differences from it, {glue:text}`limit_verdict`. LOCUS-DT is {glue:text}`to_limit:.2f` nats from the Bayes limit on Eval Random, and {glue:text}`to_blind:.2f` from the phase-blind receiver.
+# where its assumptions hold; if something did, our computation of the limit would be wrong. {glue:text}`limit_verdict`. LOCUS-DT is {glue:text}`to_limit:.2f` nats from the Bayes limit on Eval Random, and {glue:text}`to_blind:.2f` from the phase-blind receiver.
 #
 # Does the ray tracer matter? The {glue:text}`train_twin` twin traced the training rooms, the {glue:text}`evaluation_twin` twin the rooms of this chapter. If the {glue:text}`other_twin` twin traces these instead, with the same weights, rooms and noise,
 # LOCUS-DT's loss on the first {glue:text}`twin_layouts` rooms changes by {glue:text}`twin_random` nats on Eval Random and by {glue:text}`twin_grid` on Eval Grid.
@@ -319,8 +322,8 @@ glue("half_most", max(shares.values()), display=False)
 glue("half_most_bin", max(shares, key=lambda name: shares[name]), display=False)
 
 # %% [markdown]
-# *Eval Random; 95 % intervals over rooms. Sets are randomised at their edge, as above, so that over all snapshots an exact posterior would hold just 50 and 90 %.* LOCUS-DT's 50 % sets contain between {glue:text}`half_least:.0f` % of the truths ({glue:text}`half_least_bin`) and {glue:text}`half_most:.0f` %
-# ({glue:text}`half_most_bin`). Even the exact posterior, the Bayes limit, need not be at 50 and 90 % here: the bins are chosen by a strength that no receiver knows, and calibration holds on average over what it may hear. So compare with the columns of the Bayes limit.
+# *Eval Random; 95 % intervals over rooms. Sets are randomised at their edge, as above, so that over all snapshots an exact posterior would hold exactly 50 and 90 % of the truths.* LOCUS-DT's 50 % sets contain between {glue:text}`half_least:.0f` % of the truths ({glue:text}`half_least_bin`) and {glue:text}`half_most:.0f` %
+# ({glue:text}`half_most_bin`). Even the exact posterior, the Bayes limit, need not be at 50 and 90 % here: the bins are chosen by a strength that no receiver knows, and calibration holds on average over what the receiver may hear. So compare with the columns of the Bayes limit.
 #
 # ## What it is good for
 #
@@ -349,7 +352,7 @@ for name in ("locus_dt", "bayes"):
 glue("limit_hits", 100 * float((rows["random"].map_error.sel({"method": "bayes"}) == 0).mean()), display=False)
 
 # %% [markdown]
-# *Medians and 90th percentiles. In the figure, exact hits are on the left edge of the logarithmic axis, so a curve begins at
+# *Medians and 90th percentiles, with 95 % intervals over rooms. In the figure, exact hits are on the left edge of the logarithmic axis, so a curve begins at
 # their share. The smallest possible area is that of one candidate.*
 #
 # LOCUS-DT's most probable candidate is the true one in {glue:text}`exact_hits:.0f` % of the snapshots, the Bayes limit's in {glue:text}`limit_hits:.0f` %. In the tail they are alike: the 90th percentile of the error is {glue:text}`far_locus_dt:.0f` m with LOCUS-DT and
@@ -384,7 +387,7 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
 # *Table: LOCUS-DT alone, how often its 90 % sets contain the truth (randomised at the edge, as above), how far off its best guess is, and how large an area its 90 % set covers (the whole set, which holds at least 90 % and so contains the truth more often). In the figure, zero is a uniform guess and lower is better. The distance from a method to the star of the limit is the most that could still be gained there; part of it needs exact phases (last section). Bins with few rooms
 # have wide intervals.*
 #
-# {glue:text}`outage_share:.0f` % of all snapshots are near outage, and {glue:text}`outage_share_worst:.0f` % of the tenth in which LOCUS-DT does worst. Near
+# Of all snapshots, {glue:text}`outage_share:.0f` % are near outage; of the tenth on which LOCUS-DT does worst, {glue:text}`outage_share_worst:.0f` %. Near
 # outage its loss is {glue:text}`outage_loss:.2f` nats and the Bayes limit's {glue:text}`outage_limit:.2f`: silence, too, rules out places. With line of sight they are {glue:text}`sight_loss:.2f` and {glue:text}`sight_limit:.2f`.
 #
 # One failure, chosen by a rule: the lowest probability of the truth among the first 200 snapshots of Eval Random.
@@ -496,11 +499,11 @@ for name in off_candidate.method.values:
 # *Adjusted loss [nat] by distance of the transmitter from its candidate; bars and brackets are 95 % intervals over rooms. The figure is linear up to 5 nats and logarithmic beyond. Above zero, a method is worse than a uniform guess: it is sure of a wrong place.*
 #
 # A transmitter that is 5 mm off changes the loss of the Bayes limit by {glue:text}`cost_bayes_5` nats, 20 mm by {glue:text}`cost_bayes_20`. At 20 mm the phase-blind receiver's loss changes
-# by {glue:text}`cost_phase_blind_20` and LOCUS-DT's by {glue:text}`cost_locus_dt_20`; at 400 mm, by {glue:text}`cost_phase_blind_400` and {glue:text}`cost_locus_dt_400`. A few snapshots make up such
+# by {glue:text}`cost_phase_blind_20` and LOCUS-DT's by {glue:text}`cost_locus_dt_20`; at 400 mm, by {glue:text}`cost_phase_blind_400` and {glue:text}`cost_locus_dt_400`. A few snapshots dominate such
 # means: at 400 mm the phase-blind receiver's median loss is {glue:text}`moved_median:.2f` nats, and {glue:text}`moved_costly` of {glue:text}`moved_snapshots` snapshots cost more than 10 nats. It, too, trusts the twin without reserve: it takes a strong path that is a little off its predicted
 # delay or angle to be impossible. The path set of chapter 6 allows for that.
 #
-# What exact phases give is lost within millimetres, so it is out of reach for anyone who does not know room and transmitter to a small fraction of a wavelength. Of the {glue:text}`to_limit:.2f` nats between LOCUS-DT and the Bayes limit on Eval Random,
+# The benefit of exact phases is lost within millimetres, so it is out of reach for anyone who does not know room and transmitter to a small fraction of a wavelength. Of the {glue:text}`to_limit:.2f` nats between LOCUS-DT and the Bayes limit on Eval Random,
 # {glue:text}`between_receivers:.2f` need phases and amplitudes that nobody knows in practice. [Chapter 6](06_path_set.ipynb) asks where the other {glue:text}`to_blind:.2f` nats, from LOCUS-DT to the phase-blind receiver, come from.
 
 # %% tags=["interactive"]

@@ -104,7 +104,7 @@ titles = {"true candidate": truth, "LOCUS-DT’s favourite among the others": ri
 figure = pairs_figure(case.paths, observed, titles, config.radio)
 
 # %% [markdown]
-# *Circles: traced paths. Crosses: observed paths, estimated with a low threshold, so that some are false. Larger is stronger.*
+# *Circles: traced paths; those with less than half the energy of the noise are not drawn. Crosses: observed paths, estimated with a low threshold, so that some are false. Larger circles are stronger.*
 #
 # LOCUS-DT makes the truth {glue:text}`odds_network:.2g` times as probable as the other candidate; the path set makes it {glue:text}`odds_ours:.2g` times as probable.
 #
@@ -120,9 +120,9 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 # - **Merged paths.** Two paths that the twin puts side by side may be reported as one: at a distance of $d$ resolution cells with probability $\exp(-d^2 / d_0^2)$, with $d_0$ fitted. A cell is $2/M$ in the sine of the angle and one sample in delay.
 # - **Left over.** An unreported path below the threshold still leaves its energy. If the twin knows where to look, the matched filter's power $P$ there, with all reported paths subtracted, replaces "not reported": a path makes it
 #   $\mathrm{e}^{-E} I_0(2 \sqrt{E P})$ times as probable as noise alone (*soft detection*).
-# - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, plan and position off by up to a metre and the compass by up to five degrees. Errors of position and compass are common to all
+# - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, plan and position off by up to a metre, the compass by up to five degrees and each reflection by up to 2 dB. Errors of position and compass are common to all
 #   paths of a snapshot, through the exact derivatives of lengths and angles. One component keeps all walls in place, but obstacles are gone or new: each path is missing with a probability of {glue:text}`changed_miss:.0f` %.
-# - **A floor.** Whatever the model does not know has {glue:text}`floor:.1f` % of the probability, spread evenly over all candidates, so no place gets more than {glue:text}`most:.1f` %.
+# - **A floor.** {glue:text}`floor:.1f` % of the probability is reserved for whatever the model does not know, spread evenly over all candidates, so no place gets more than {glue:text}`most:.1f` %.
 # - **Doubt.** Errors of walls that several paths share are taken to be independent. So where a snapshot suggests a wrong twin, the logarithm of the likelihood is divided by up to {glue:text}`most_doubt:.1f`.
 #
 # The module `locus.score.path_set` has the formulas. The likelihood multiplies, over the observed paths $q$, what clutter and all traced paths $j$ may contribute:
@@ -155,7 +155,7 @@ fitted = pd.DataFrame(
     }
 )
 meanings = pd.Series(listing.meanings(type(path_set.constants)), name="meaning").str.split().str.join(" ")
-fitted.join(meanings.str.rstrip("."))
+meanings.str.rstrip(".").to_frame().join(fitted, how="right")
 
 # %% tags=["remove-cell"]
 measured = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))
@@ -262,10 +262,10 @@ loss = steps.loss
 glue("gain_left", float(loss.sel({"method": "left"}) - loss.sel({"method": "soft"})), display=False)
 
 # %% [markdown]
-# *{glue:text}`nats_rooms` rooms of Eval Random with {glue:text}`nats_snapshots` snapshots in all, so losses differ from those of other tables. Each row changes how paths are compared or what the receiver knows; "with delays" also uses all traced paths instead of the strongest, and the path set's constants. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots (ideal estimates: the same transmitters, but fresh noise).*
+# *{glue:text}`nats_rooms` rooms of Eval Random with {glue:text}`nats_snapshots` snapshots in all, as in Table 5.8, so losses differ from those of Table 5.1. Each row changes how paths are compared or what the receiver knows; "the same inputs, as a set" is the likelihood of angles and strengths of Table 6.3, and "with delays" also uses all traced paths instead of the strongest, and the path set's constants. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots (ideal estimates: the same transmitters, but fresh noise).*
 #
 # Comparing the same inputs as sets instead of lists changes the loss by {glue:text}`step_set:+.2f` nats, the path set's likelihood of all traced paths with their delays by {glue:text}`step_delays:+.2f`, and lowering the threshold by
-# {glue:text}`step_soft:+.2f`. An ideal estimator, whose paths do not disturb each other, would change it by {glue:text}`step_ideal`; looking for unreported paths in what the real ones leave changes it by {glue:text}`gain_left:+.2f` from the softer threshold.
+# {glue:text}`step_soft:+.2f`. An ideal estimator, whose paths do not disturb each other, would change it by {glue:text}`step_ideal`; looking for unreported paths in what the real ones leave changes it by {glue:text}`gain_left:+.2f` from the lower threshold.
 #
 # ### Calibration: is it honest?
 
@@ -305,7 +305,7 @@ falls = f"each step lowers its loss by at least {-worst:.2f} nats"
 glue("power", falls if worst < 0 else f"at worst, a step changes its loss by {worst:+.2f} nats", display=False)
 
 # %% [markdown]
-# *Loss of each radio; grey marks the paper's. L and R in the table are the path set's. LOCUS-DT is shown where its weights can be used.*
+# *Loss of each radio, with 95 % intervals over rooms; the grey band marks the paper's. L and R in the table are the path set's. LOCUS-DT is shown where its weights can be used.*
 #
 # The path set stays within {glue:text}`widest_gap:.2f` nats of the phase-blind receiver of each radio. With more transmit power {glue:text}`power`. A narrower band does better
 # here because the number of subcarriers stays the same: the snapshot is longer and the noise weaker. A lower carrier has less path loss.

@@ -127,7 +127,7 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 # - **LOCUS-DT**, the network of the previous chapters, trained with exact twins.
 # - **LOCUS-DT, trained with errors**: the same network, rooms and snapshots, but with wrong twins. Each room draws its own errors uniformly from zero up to {glue:text}`trained_obstacles:g` m for obstacles, {glue:text}`trained_walls:g` m for walls,
 #   {glue:text}`trained_position:g` m for the position and {glue:text}`trained_heading:.0f` degrees for the heading. The network is not told how large they are.
-# - **The path set**, the likelihood of chapter 6 with its default tolerance: anything from an exact twin to one that is off by about 1 m and 5 degrees. It is not told how large the errors of a room are, either.
+# - **The path set**, the likelihood of chapter 6 with its default tolerance: anything from an exact twin to one that is off by about 1 m and 5 degrees, with reflections off by 2 dB. It is not told how large the errors of a room are, either.
 # - **GMM-Cart**, the strongest of the paper's baselines: it uses no twin, so no plan can mislead it, but it is given the pose, and was trained with exact poses.
 #
 # ### A floor
@@ -176,7 +176,7 @@ for name, verdict in no_twin.items():
 # %% [markdown]
 # *Adjusted loss: lower is better. Above zero it is worse than a uniform guess, so it would be better to know nothing. Bars: 95 % intervals over rooms.*
 #
-# **Small errors of plan and position cost little; the compass costs most.** With an exact twin LOCUS-DT's loss is {glue:text}`exact_ours:.2f` nats. An error of 0.3 m changes it by {glue:text}`cost_walls_03:+.2f` if walls are off, by {glue:text}`cost_obstacles_03:+.2f` if obstacles are, by
+# **Small errors of plan and position cost little; a few degrees of compass error cost much more.** With an exact twin LOCUS-DT's loss is {glue:text}`exact_ours:.2f` nats. An error of 0.3 m changes it by {glue:text}`cost_walls_03:+.2f` if walls are off, by {glue:text}`cost_obstacles_03:+.2f` if obstacles are, by
 # {glue:text}`cost_position_03:+.2f` if the receiver is, and by {glue:text}`cost_all_03:+.2f` if everything is, which includes a compass off by 1.5 degrees. One metre changes it by {glue:text}`cost_walls_1:+.2f` (walls),
 # {glue:text}`cost_obstacles_1:+.2f` (obstacles), {glue:text}`cost_position_1:+.2f` (receiver) and {glue:text}`cost_all_1:+.2f` (everything).
 #
@@ -188,7 +188,7 @@ for name, verdict in no_twin.items():
 #
 # **Physics** that the twin leaves out: with diffraction in the world LOCUS-DT's loss is {glue:text}`physics_diffraction_ours:.2f` nats, and with five reflections instead of three
 # {glue:text}`depth_3_of_5_ours:.2f`. Refraction through walls leaves it at {glue:text}`physics_refraction_ours:.2f`, because {glue:text}`wall_thickness:g` cm of {glue:text}`material` attenuates by {glue:text}`wall_loss:.0f` dB. A twin that traces only two reflections
-# leaves some candidates without any path, and LOCUS-DT at {glue:text}`depth_2_of_3_ours:.2f`. A plan scaled by 2 %, one metre at the outer walls, gives {glue:text}`scale_2_ours:.2f`.
+# leaves some candidates without any path; LOCUS-DT's loss is then {glue:text}`depth_2_of_3_ours:.2f`. A plan scaled by 2 %, one metre at the outer walls, gives {glue:text}`scale_2_ours:.2f`.
 #
 # ## Which method, when?
 
@@ -210,12 +210,12 @@ error_figures.verdicts_frame(
 #
 # **Training with errors** costs a little while the twin is exact: the loss is {glue:text}`exact_robust:.2f` nats instead of {glue:text}`exact_ours:.2f`. It pays off when the compass is wrong: with three degrees of heading error the loss is
 # {glue:text}`heading_3_robust:.2f` nats instead of {glue:text}`heading_3_ours:.2f`, and with everything
-# off by a metre {glue:text}`all_1_robust:.2f` instead of {glue:text}`all_1_ours:.2f`. With only the receiver a metre off it is {glue:text}`position_1_robust:.2f` instead of {glue:text}`position_1_ours:.2f`, and with only the obstacles {glue:text}`obstacles_1_robust:.2f` instead of {glue:text}`obstacles_1_ours:.2f`,
-# although it was trained with such errors. Obstacles were never missing in its training; with one missing the loss is {glue:text}`missing_1_robust:.2f` instead of
+# off by a metre {glue:text}`all_1_robust:.2f` instead of {glue:text}`all_1_ours:.2f`. With only the receiver a metre off it is {glue:text}`position_1_robust:.2f` instead of {glue:text}`position_1_ours:.2f`. With only the obstacles a metre off it is {glue:text}`obstacles_1_robust:.2f` instead of {glue:text}`obstacles_1_ours:.2f`,
+# although the network was trained with such errors. Obstacles were never missing in its training; with one missing the loss is {glue:text}`missing_1_robust:.2f` instead of
 # {glue:text}`missing_1_ours:.2f`.
 #
 # **The path set** has {glue:text}`exact_path:.2f` nats with an exact twin, {glue:text}`heading_5_path:.2f` with five degrees of heading error, {glue:text}`missing_1_path:.2f` with an obstacle missing,
-# {glue:text}`all_1_path:.2f` with everything off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Within its tolerance, and with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` nats at worst; it is above -3 nats {glue:text}`promised_above_3`.
+# {glue:text}`all_1_path:.2f` with everything off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Under any error of plan or pose within its tolerance, or with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` nats at worst; of these conditions, it is above -3 nats {glue:text}`promised_above_3`.
 # It is significantly worse than the better network, by more than {glue:text}`slack:g` nats, {glue:text}`path_behind`.
 
 # %% tags=["hide-input"]
@@ -242,9 +242,9 @@ for name in ("path_set", "sampled_worlds", "true_world"):
     glue(f"reached_{name}", at("all", "1 m", name, given=reached), display=False)
 
 # %% [markdown]
-# *L on the first {glue:text}`reached_layouts` rooms. Where only the physics differs, there is nothing to sample; a transmitter off the list has no true world. Sampled worlds can have a higher loss than the tolerance where few of them come close to the truth, as with a transmitter far off its candidate or several obstacles missing.*
+# *L on the first {glue:text}`reached_layouts` rooms, with 95 % intervals over rooms. Where only the physics differs, there is nothing to sample; a transmitter off the list has no true world. Sampled worlds can have a higher loss than the tolerance where few of them come close to the truth, as with a transmitter far off its candidate or several obstacles missing.*
 #
-# With everything off by a metre the path set has {glue:text}`reached_path_set:.2f` nats in these rooms, {glue:text}`reached_sampled_worlds:.2f` with sampled worlds, and {glue:text}`reached_true_world:.2f` if it is given the true one.
+# With everything off by a metre the path set's loss in these rooms is {glue:text}`reached_path_set:.2f` nats, {glue:text}`reached_sampled_worlds:.2f` with sampled worlds, and {glue:text}`reached_true_world:.2f` if it is given the true one.
 #
 # ## Calibration: is it still honest?
 #
@@ -271,17 +271,18 @@ for kind, label in (
     glue(f"noticed_{kind}_{key(label)}", round(100 * float(share), 1), display=False)
 
 # %% [markdown]
-# *Share of truths inside the 90 % sets. Above the line a method claims too little, below it too much. Floors make sets larger.*
+# *Share of truths inside the 90 % sets, with 95 % intervals over rooms. Above the line a method claims too little, below it too much. Floors make sets larger.*
 #
 # With an exact twin the 90 % sets of LOCUS-DT, of the network trained with errors and of the path set contain {glue:text}`covered_none_exact_ours:.0f`, {glue:text}`covered_none_exact_robust:.0f` and
 # {glue:text}`covered_none_exact_path:.0f` % of the truths. With everything off by 0.3 m they contain {glue:text}`covered_all_03_ours:.0f`, {glue:text}`covered_all_03_robust:.0f` and {glue:text}`covered_all_03_path:.0f` %; by a metre, the limit of training and tolerance,
 # {glue:text}`covered_all_1_ours:.0f`, {glue:text}`covered_all_1_robust:.0f` and {glue:text}`covered_all_1_path:.0f` %; with an obstacle missing, which was not in the training, {glue:text}`covered_missing_1_ours:.0f`,
-# {glue:text}`covered_missing_1_robust:.0f` and {glue:text}`covered_missing_1_path:.0f` %. Within its tolerance, and with one obstacle missing, the path set's sets contain {glue:text}`promised_least:.0f` % or more in these rooms. Without
+# {glue:text}`covered_missing_1_robust:.0f` and {glue:text}`covered_missing_1_path:.0f` %. Under errors of plan and pose within its tolerance, or with one obstacle missing, the path set's sets contain {glue:text}`promised_least:.0f` % or more in these rooms. Without
 # floors LOCUS-DT's sets contain {glue:text}`raw_covered_none_exact:.0f`, {glue:text}`raw_covered_all_03:.0f`, {glue:text}`raw_covered_all_1:.0f` and {glue:text}`raw_covered_missing_1:.0f` %.
 #
 # ### Is the error noticed?
 #
-# If no candidate explains the paths of a snapshot, something is wrong with the twin. The p-value of such a test is uniform while the twin is exact; of {glue:text}`num_fitted` snapshots, {glue:text}`per_room` per room, we count those below 1 %. That is {glue:text}`noticed_none_exact:g` % with an exact twin, where 1 % is expected,
+# If no candidate explains the paths of a snapshot, something is wrong with the twin. To test that, we draw a candidate from the posterior, simulate path sets for it,
+# and rank the observed one among them by its likelihood relative to pure clutter. That rank, as a p-value, is uniform while the twin is exact. Of {glue:text}`num_fitted` snapshots, {glue:text}`per_room` per room, we count those below 1 %. That is {glue:text}`noticed_none_exact:g` % with an exact twin, where 1 % is expected,
 # {glue:text}`noticed_heading_5:.0f` % with five degrees of heading error, {glue:text}`noticed_missing_1:.0f` % with an obstacle missing, {glue:text}`noticed_scale_2:.0f` % with a plan scaled by 2 %, and {glue:text}`noticed_all_1:.0f` % with everything off by a metre.
 # A few paths cannot reveal every error.
 

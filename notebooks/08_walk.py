@@ -90,8 +90,8 @@ glue("map_first", 100 * float(np.exp(chosen[number])), display=False)
 # %% [markdown]
 # ## One walk
 #
-# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` % of the path set's probability: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where the way is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the way: the dashed walls are what it believes, and its
-# compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's posteriors are multiplied, with the temperature and the floor that suit walks with all three twins best (see below); on the right are path sets whose errors are
+# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` % of the path set's probability: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where it is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the route: the dashed walls are what it believes, and its
+# compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's posteriors are multiplied ("added" above the maps: their logarithms are), with the temperature and the floor that suit walks with all three twins best (see below); on the right are path sets whose errors are
 # shared by the whole walk.
 
 # %% mystnb={"image": {"alt": "Posterior maps of one walk after 1, 2, 4 and 8 snapshots: LOCUS-DT with scores added on the left, path sets with shared errors on the right"}} tags=["hide-input"]
@@ -106,14 +106,14 @@ glue("compass_high", float(np.degrees(last.high)), display=False)
 glue("compass_true", turn, display=False)
 
 # %% [markdown]
-# *Blue: the way so far, and the receiver with its true heading. Red star: the transmitter. Orange, dashed: the walls of the twin. White lines enclose 90 % of the probability; insets magnify the white squares. Above each map: the probability of the true candidate.*
+# *Blue: the route so far, and the receiver with its true heading. Red star: the transmitter. Orange, dashed: the walls of the twin. White lines enclose 90 % of the probability; insets magnify the white squares. Above each map: the probability of the true candidate.*
 #
 # The walk also tells how wrong the compass is. After the last snapshot the estimate of its error is {glue:text}`compass_mean:.1f` degrees, with a 90 % interval from {glue:text}`compass_low:.1f` to
 # {glue:text}`compass_high:.1f`; the truth is {glue:text}`compass_true:.1f`.
 #
 # ## Why not simply multiply?
 #
-# If the errors of snapshots were independent, their likelihoods would be multiplied. They are not. A wall that is misplaced by a metre is misplaced in every snapshot, and so is the compass: what looks like eight
+# If the errors of the snapshots were independent, their likelihoods could simply be multiplied. They are not. A wall that is misplaced by a metre is misplaced in every snapshot, and so is the compass: what looks like eight
 # witnesses against a place may be one error, eight times. So **the shared errors are unknowns of the whole walk**, estimated along the way: the error of the compass, the displacement of each obstacle and of each
 # side of the room, the offset of all poses, and where in its cell the transmitter stands. For each candidate and each component of the path set's mixture, the filter tracks a Gaussian over these unknowns. Its
 # mean predicts the paths of the next snapshot, which are images of the transmitter in displaced walls and move linearly with them; the residuals of the paths that are found then correct it. Sync offset and noise are
@@ -123,7 +123,7 @@ glue("compass_true", turn, display=False)
 #
 # ## What each snapshot adds
 #
-# We use {glue:text}`num_rooms` rooms of Eval Grid. In each, the robot takes {glue:text}`num_steps` snapshots of one fixed transmitter on the list. The candidates are all those of the 31 × 31 grid, {glue:text}`num_candidates:.0f` on average, so certainty would
+# We use {glue:text}`num_rooms` rooms of Eval Grid. In each, the robot takes {glue:text}`num_steps` snapshots of one fixed transmitter on the list. The candidates are all free points of the 31 × 31 grid, {glue:text}`num_candidates:.0f` on average, so certainty would
 # be a loss of −{glue:text}`certainty:.2f` nats. There are three twins: plan and compass are exact; each wall and obstacle is off by 0.3 m and the compass by 1.5 degrees; or they are off by 1 m and 5 degrees, each in a random direction. We compare:
 #
 # - **LOCUS-DT, added**, and **LOCUS-DT trained with errors, added**: sums of log posteriors, divided by a temperature ({glue:text}`temperature_ours:.1f` and {glue:text}`temperature_robust:.1f`) and with a floor of
@@ -131,8 +131,8 @@ glue("compass_true", turn, display=False)
 #   {glue:text}`first_ours_exact:.2f` nats, worse than in [chapter 5](05_results.ipynb);
 # - **path sets, added**: the same with the likelihood of [chapter 6](06_path_set) (temperature {glue:text}`temperature_path:.1f`, floor {glue:text}`share_path:.2g` %);
 # - **bearings, without a twin**: the strongest path's angle from each pose, as if it came straight from the transmitter, with outliers and a floor ({glue:text}`share_bearings:.0f` %) fitted in the same way;
-# - **path sets, shared errors**: as above. Some errors, such as paths that the twin does not trace, are in none of these unknowns but repeat from pose to pose. We model them as a correlation of {glue:text}`correlation:.1f` between the
-#   snapshots of a twin with the full tolerance, a number that was fitted to walks through training rooms. We added it after a first look at the evaluation rooms, where without it the 90 % sets
+# - **path sets, shared errors**: as above. Some errors, such as paths that the twin does not trace, are in none of these unknowns but repeat from pose to pose. For a twin that is off by as much as the tolerance allows, we give
+#   them a correlation of {glue:text}`correlation:.1f` between snapshots, fitted to walks through training rooms. We added this correlation after a first look at the evaluation rooms, where without it the 90 % sets
 #   of the worst twin held just under 80 %.
 
 # %% mystnb={"image": {"alt": "Adjusted loss and coverage of the 90 % sets against the number of snapshots, for five ways to fuse them and three twins"}} tags=["hide-input"]
@@ -175,8 +175,8 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
 #
 # ## Where to listen next
 #
-# A robot can choose where to go. The twin tells it what it would hear from each probable candidate at each pose within reach, and so how much a snapshot there would tell, before it goes there. With $p_i$ the posterior,
-# $L_i$ the likelihood of candidate $i$ and $y_i$ the path set, free of noise, that the twin predicts for it, that is approximately
+# A robot can choose where to go. The twin tells it what it would hear from each probable candidate at each pose within reach, and so how much a snapshot there would tell, before it goes there. Let $p_i$ be the posterior,
+# $L_i$ the likelihood of candidate $i$, and $y_i$ the noise-free path set that the twin predicts for it. The information to be expected from a snapshot is then approximately
 #
 # $$
 # \begin{aligned}
@@ -185,7 +185,7 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
 # \end{aligned}
 # $$
 #
-# It steps {glue:text}`search_step:.0f` m in one of eight directions, or turns on the spot, whichever makes $I$ largest. We compare that with random steps, driving straight on, and turning on the spot, in {glue:text}`search_rooms` rooms. The twin is exact, the
+# The robot steps {glue:text}`search_step:.0f` m in one of eight directions, or turns on the spot, whichever makes $I$ largest. We compare that with random steps, driving straight on, and turning on the spot, in {glue:text}`search_rooms` rooms. The twin is exact, the
 # transmitter may be anywhere, candidates are {glue:text}`search_spacing:.0f` m apart, and path sets are drawn as an ideal estimator would report them. A search ends when the 90 % set is smaller than {glue:text}`search_found:.0f` m², or after
 # {glue:text}`search_steps` snapshots.
 
@@ -221,12 +221,12 @@ for name in searches.STRATEGIES:
 # Until now we had a floor plan. Here the robot has to make its own: the room holds {glue:text}`num_pieces` pieces of furniture that are in no plan, and the robot drives through it with a laser scanner and draws an occupancy grid, as ROS does. Its walls are straightened to polygons
 # (`locus.Layout.from_ros_map`), which become the twin. The scanner's ranges are noisy, the grid is not aligned with the walls, and the robot's estimate of its own pose drifts as it drives: a drift of 1 % is a random walk with a standard deviation of 1 cm and 0.01 degrees after a metre, ten times that after 100 m.
 
-# %% mystnb={"image": {"alt": "The true room with furniture and the robot's way; the occupancy grid with the polygons that became of it; a posterior of their twin"}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "The true room with furniture and the robot's route; the occupancy grid with the polygons that became of it; a posterior of their twin"}} tags=["hide-input"]
 example = make_example(opened, 0, resolution=0.05, drift=0.01, num_points=61)
 figure = mapped_figures.mapped_room_figure(example)
 
 # %% [markdown]
-# *A room with its furniture and the robot's way (blue); its occupancy grid, with 5 cm cells and a drift of 1 %; the walls extracted from it (orange); the posterior of their twin for one snapshot. Dashed: the true walls.*
+# *A room with its furniture and the robot's route (blue); its occupancy grid, with 5 cm cells and a drift of 1 %; the walls extracted from it (orange); the posterior of their twin for one snapshot. Dashed: the true walls.*
 
 # %% tags=["hide-input"]
 maps_rows = Mapped(opened).open()
@@ -245,7 +245,7 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
     glue(f"off_{key}", 100 * float(one.wall_error), display=False)
 
 # %% [markdown]
-# *{glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L and cost are the path set's; cost, with 95 % intervals, is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT's posterior is mixed with a small share of uniform guessing, as in chapter 7. Walls off by: mean distance of the twin's walls from the true ones.*
+# *{glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L, cost and sets are the path set's; cost, with 95 % intervals, is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT's posterior is mixed with a small share of uniform guessing, as in chapter 7. Walls: how many the twin has on average. Walls off by: mean distance of these from the true ones. Grey band: the interval of the true plan without furniture.*
 #
 # A map of 5 cm cells without drift costs the path set {glue:text}`cost_fine:.2f` nats, one of 20 cm {glue:text}`cost_coarse:.2f`; the true plan without its furniture costs {glue:text}`cost_bare:.2f`. With 5 cm cells and a drift of 3 % the walls are {glue:text}`off_drifted:.0f` cm off on average, and the cost is
 # {glue:text}`cost_drifted:.2f` nats.

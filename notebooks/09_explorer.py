@@ -45,7 +45,7 @@ HTML(explorer.page())
 #   reflections make look alike; the entropy says how many.
 # - **Point at a place.** The path plot compares the paths that the twin predicts there with the observed ones, and the map shows its rays.
 # - **Turn the receiver away.** Its elements hear little from behind, the estimator finds fewer paths, and the map grows wide. It should: a map that stayed sharp would be wrong.
-# - **Look for the mirror image.** A linear array cannot tell front from back: all observed angles lie between -90° and 90°. Only the strengths, through the element's pattern, tell on which side the transmitter is.
+# - **Look for the mirror image.** A linear array cannot tell front from back: all observed angles lie between -90° and 90°. For a single path, only its strength tells front from back, through the element's pattern; several echoes together usually tell, too.
 # - **Compare methods.** Gauss-Cart, Gauss-Polar and GMM-Cart see the same paths and the pose, but not the room. Move an obstacle, and see whether their maps change.
 # - **Choose the Bayes limit.** It knows every candidate's signal to a fraction of a wavelength and usually finds the true one. Where even its map is wide, no method could do better. But it trusts the twin without reserve, so it is a limit only while *Wrong twin* is 0 m. (It answers an easier question,
 #   *which of these places?*, not *where?*; see the [results](05_results.ipynb).)
@@ -57,12 +57,12 @@ HTML(explorer.page())
 #
 # ## What it shows
 #
-# Nothing here is a recording. Your browser traces the rays, adds noise, estimates the paths from the samples and scores every place, as [the other chapters](05_results.ipynb) do in Python. A test sends 50 scenes through
+# Nothing here is a recording. Your browser traces the rays, adds noise, estimates the paths from the samples and scores every place, as [the other chapters](05_results.ipynb) do in Python. A test sends random scenes through
 # this page's code and through the package, and compares paths, estimates and the maps of every method.
 #
-# Candidates are the free points of a grid of {glue:text}`grid_points` by {glue:text}`grid_points`. As in the paper, the truth is one of them: the transmitter replaces the point nearest to it. Twin and world are the same image method,
+# Candidates are the free points of a grid of {glue:text}`grid_points` by {glue:text}`grid_points`. As on Eval Grid, the truth is one of them: the transmitter replaces the point nearest to it. Twin and world are the same image method,
 # line of sight and at most {glue:text}`max_depth` reflections, so the twin is exact unless you make it wrong. Its errors are those of [chapter 7](07_wrong_twin.ipynb), all kinds at once; their directions are
-# drawn once, and the slider scales them. A walk is fused with the path set, which needs no retraining; methods beside it see the last snapshot only. Twin and receiver both know the transmit power. *Number of paths* takes paths away from both sides; the network was trained with
+# drawn once, and the slider scales them. The snapshots of a walk are fused by the path set, which needs no retraining; methods shown beside it see only the last snapshot. Twin and receiver both know the transmit power. *Number of paths* takes paths away from both sides; the network was trained with
 # {glue:text}`num_paths` and sees the others as missing. The white line encloses 90 % of the probability; where that is too small to see, the corner shows the white square magnified.
 #
 # {glue:text}`first_room` *New room* draws others, good and bad, as the paper draws them.

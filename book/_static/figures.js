@@ -47,13 +47,37 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// Prose in tables needs room, and a single printed line may break, where columns may not.
+// Rows in groups: a phone has room for one column of names, so the group's name is also above that of its first row.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const table of document.querySelectorAll("article table:has(tbody th + th)")) {
+    table.classList.add("grouped");
+    for (const row of table.querySelectorAll("tr")) {
+      const [group, name] = row.querySelectorAll(":scope > th");
+      const starts = row.parentElement?.tagName === "THEAD" || row.querySelector("th + th");
+      name?.classList.add("row-name");
+      if (!starts) {
+        group?.classList.add("row-name");
+        continue;
+      }
+      group.classList.add("group");
+      const title = document.createElement("span");
+      title.className = "group-name";
+      title.textContent = group.textContent;
+      if (group.textContent) name.prepend(title);
+    }
+  }
+});
+
+// Prose in tables needs room, and printed sentences may break, where columns may not.
 document.addEventListener("DOMContentLoaded", () => {
   for (const cell of document.querySelectorAll("article table tbody td")) {
-    cell.classList.toggle("sentence", (cell.textContent ?? "").trim().length > 60);
+    const { length } = (cell.textContent ?? "").trim();
+    cell.classList.toggle("phrase", length > 16);
+    cell.classList.toggle("sentence", length > 60);
   }
   for (const printed of document.querySelectorAll("article .cell_output pre")) {
-    printed.classList.toggle("line", !(printed.textContent ?? "").trim().includes("\n"));
+    const text = (printed.textContent ?? "").trim();
+    printed.classList.toggle("line", !text.includes("\n") || !/\S {2}/.test(text));
   }
 });
 

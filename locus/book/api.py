@@ -71,8 +71,8 @@ class Module:
         summary, _, rest = _prose(node).partition("\n\n")
         content = [
             summary,
-            f"Bases: {bases}." if bases else "",
             rest,
+            f"Bases: {bases}." if bases else "",
             "\n".join(self._fields(node.body)),
             *_methods(node.body),
         ]
@@ -123,12 +123,20 @@ def _methods(body: list[ast.stmt]) -> Iterator[str]:
 def _constants(body: list[ast.stmt]) -> Iterator[str]:
     """Public constants of a module that are followed by a docstring."""
     for node, after in pairwise(body):
-        if isinstance(node, ast.Assign) and isinstance(name := node.targets[0], ast.Name) and name.id[0] != "_":
-            text = _text_of(after)
-            if text and name.id.isupper():
-                value = ast.unparse(node.value)
-                tells = len(value) < 80 and not re.search(r"\b_[A-Za-z]", value)
-                yield _entry("data", name.id, f":value: {value}\n" if tells else "", f"{text}\n")
+        text, names = _text_of(after), _names(node)
+        if text and names and all(name.isupper() and name[0] != "_" for name in names):
+            value = ast.unparse(node.value) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else ""
+            tells = 0 < len(value) < 80 and not re.search(r"\b_[A-Za-z]|\bfor\b", value)
+            options = f":value: {value}\n" if tells and len(names) == 1 else ""
+            values = f"\n\nValues: ``{value[1:-1] if value[0] == '(' else value}``." if tells and len(names) > 1 else ""
+            yield _entry("data", f"\n{' ' * 13}".join(names), options, f"{text}{values}\n")
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """Names that a statement assigns to."""
+    assigned = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    targets = assigned.elts if isinstance(assigned, ast.Tuple) else [assigned]
+    return [one.id for one in targets if isinstance(one, ast.Name)]
 
 
 def _text_of(node: ast.stmt) -> str:

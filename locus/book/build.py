@@ -133,8 +133,8 @@ def _show_run(notebook: nbformat.NotebookNode, name: str) -> None:
 def note(run: Run, chapter: str, address: str | None, branch: str) -> str:
     """Note at the top of a chapter: its run, its source, and links to run it online if the address is known."""
     lines = [
-        f"This page shows the run `{run.name}`. Download its {{download}}`source </notebooks/{chapter}.py>`, or the "
-        "notebook with all results with the button above."
+        f"This page shows the run `{run.name}`. Download its {{download}}`source </notebooks/{chapter}.py>`, or use "
+        "the button above to download the notebook with all results."
     ]
     if address:
         opened = " ".join(

@@ -11,7 +11,7 @@ from locus.score.options import HIDDEN, MethodOptions
 from locus.settings.config import Config
 from locus.settings.profiles import load_config
 
-TITLES = {"float32": "float32", "float16": "float16", "int8": "int8", "int16": "int8 weights, int16 between the layers"}
+TITLES = {"float32": "float32", "float16": "float16", "int8": "int8", "int16": "int16"}
 """Types of a file, as the page calls them."""
 
 CANDIDATES = 1000

@@ -70,7 +70,7 @@ def inputs_frame(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> pd.
             cells = [percent(data.sel(key)) for data in (table, raw)]
             cells.append(f"{100 * float(printed.ratio.sel(key)):.2f}")
             rows[EVALUATION_TITLES[str(evaluation)], SCORER_TITLES[str(method)]] = cells
-    columns = pd.Index(["estimated paths and pose", "samples and pose", "in the paper"], name="R [%]")
+    columns = pd.Index(["estimated paths", "samples", "in the paper"], name="R [%]")
     index = pd.MultiIndex.from_tuples(rows, names=["evaluation", "method"])
     return pd.DataFrame(list(rows.values()), index=index, columns=columns)
 
@@ -195,7 +195,7 @@ def phases_frame(rows: xr.Dataset) -> pd.DataFrame:
     lines, above = {}, ""
     for name in unknown_phases.METHODS:
         one = found.sel({"method": name})
-        line = {"knows of the paths": knows[name], "L [nat]": _cell(one, "loss"), "minus the line above [nat]": ""}
+        line = {"knows": knows[name], "L [nat]": _cell(one, "loss"), "minus the line above [nat]": ""}
         if above:
             line["minus the line above [nat]"] = _cell(
                 metrics.paired(rows, name, above, np.random.default_rng(0)), "difference"
@@ -217,7 +217,8 @@ def quantiles_frame(quantiles: Mapping[str, xr.Dataset]) -> pd.DataFrame:
             ends = data.sel({"quantile": share})
             rows = zip(*(ends[f"value{end}"].values for end in ("", "_low", "_high")), strict=True)
             title = "median" if share == 0.5 else f"{100 * share:.0f}th percentile"
-            columns[label, title] = [number_with_interval(row, ",.0f") for row in rows]
+            form = ",.1f" if label.endswith("[m]") else ",.0f"
+            columns[label, title] = [number_with_interval(row, form) for row in rows]
     methods = next(iter(quantiles.values())).method.values
     return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in methods], name="method"))
 

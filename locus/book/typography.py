@@ -25,14 +25,18 @@ _NUMBER = re.compile(
     rf"(?:under |about |≈ ?)?{_VALUE}(?:\s±\s{_VALUE})?"
     rf"(?: \[{_VALUE}, {_VALUE}\])?(?: (?:to|of) {_VALUE})?|{_VALUE}(?:, {_VALUE})+"
 )
-_UNITS = "%|degrees|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kMG]i?B|million"
+_UNITS = "%|degrees|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kKMG]i?B|million"
 # A pasted number ends its node
 _JOINED = re.compile(
     rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=[\d\]])|^) (?=(?:{_UNITS})(?!\w))"
-    r"|(?<=[Cc]hapter) (?=\d)|(?<=eq\.) (?=\()"
+    r"|(?<=[Cc]hapter) (?=\d)|(?<=eq\.) (?=\()|(?<=\b[LGR]) (?== )|(?<=\b[LGR][ \N{NO-BREAK SPACE}]=) (?=[+−\d]|$)"
 )
-_NAMES = re.compile(r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?|ITU-R|Cortex-M|\bp-values?)")
-_BREAKS = re.compile(r"(?<=[./_])(?<!^[.])(?=[^./_])")
+_NAMES = re.compile(
+    r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?|ITU-R(?: P\.2040)?|L-BFGS|Cortex-M|\bp-values?"
+    r"|\bSec\. [IVX]+-[A-Z])"
+)
+_BREAKS = re.compile(r"(?<=[./_])(?<!^[._])(?=[^./_])")
+_SHORT = 24  # length of names that move to the next line as a whole
 _CODE = (
     nodes.literal,
     nodes.literal_block,
@@ -60,14 +64,16 @@ def typeset(doctree: nodes.document) -> None:
     for table in doctree.findall(nodes.table):
         _align(table)
     for name in list(doctree.findall(nodes.literal)):
-        if _inside(name, (nodes.table,)) or " " not in name.astext():
+        if _inside(name, (nodes.table,)) or (" " not in name.astext() and len(name.astext()) > _SHORT):
             _let_break(name)
     for raw in list(doctree.findall(nodes.raw)):
         if raw.get("format") == "html" and 'class="dataframe"' in raw.astext():
             raw.parent.replace(raw, nodes.raw("", frame_html(raw.astext()), format="html"))
     for text in list(doctree.findall(nodes.Text)):
         if joined(text) != text and not _inside(text, _KEPT):
-            text.parent.replace(text, nodes.Text(joined(text)))
+            # A line may break after a formula whatever follows, and would begin with a space that does not.
+            start = " " if text.startswith(" ") and _after_formula(text) else ""
+            text.parent.replace(text, nodes.Text(start + joined(text.removeprefix(start) if start else text)))
     for text in list(doctree.findall(nodes.Text)):
         if _NAMES.search(text) and not _inside(text, _CODE):
             parts = [one for one in _NAMES.split(text) if one]
@@ -182,6 +188,11 @@ def _let_break(name: nodes.literal) -> None:
         for part in parts[1:]:
             pieces += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]
         text.parent.replace(text, pieces)
+
+
+def _after_formula(text: nodes.Text) -> bool:
+    place = text.parent.index(text)
+    return place > 0 and isinstance(text.parent[place - 1], nodes.math)
 
 
 def _inside(node: nodes.Node, kinds: tuple[type[nodes.Node], ...]) -> bool:

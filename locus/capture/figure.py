@@ -26,7 +26,7 @@ _MAX_ARROWS = 50  # of a long walk
 def location_figure(data: xr.Dataset, snapshot: int | None = None, truth: tuple[float, float] | None = None) -> Figure:
     """Posterior map of one snapshot, with the receiver, the most probable candidate, the 90 % set and a known truth.
 
-    By default the first snapshot; for a walk, the map after the last one, with the way so far.
+    By default the first snapshot; for a walk, the map after the last one, with the route so far.
     """
     figure, axes = empty_map(data)
     draw_location(axes, data, snapshot, truth)
@@ -86,7 +86,7 @@ def room_of(data: xr.Dataset) -> Layout:
 
 
 def _draw_way(axes: Axes, data: xr.Dataset) -> None:
-    """Draw the poses of a walk, the last excepted, as small blue markers with arrows, and the way between them."""
+    """Draw the poses of a walk, the last excepted, as small blue markers with arrows, and the route between them."""
     rim = [withStroke(linewidth=3.0, foreground="white")]
     axes.plot(data.rx_x, data.rx_y, color=RECEIVER, linewidth=1.2, path_effects=rim, label="trajectory", zorder=4)
     before = data.isel(step=slice(-1)).isel(step=slice(None, None, 1 + data.sizes["step"] // _MAX_ARROWS))

@@ -173,7 +173,7 @@ def _save_ros_map(data: xr.Dataset, path: Path) -> list[Path]:
     notes = [
         "Posterior of a transmitter's position, by `locus locate`.",
         f"A pixel of 100 is the most probable place, with {largest:.6g} in {steps[0]:.6g} m x {steps[1]:.6g} m; others",
-        "are in per cent of it. 255: no transmitter was looked for there.",
+        "are percentages of it. 255: no transmitter was looked for there.",
         *(f"This is {name} {i}, the last one." for name, i in number.items()),
     ]
     if frame is not None:

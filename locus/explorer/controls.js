@@ -14,7 +14,7 @@ const HELP =
   "Drag the star (transmitter), the blue dot (receiver), its arrow (heading) or an obstacle. Point at any other place to see " +
   "its predicted paths. With the keyboard: focus the map, choose with T, R, H or O, move with the arrow keys (Shift: small " +
   "steps); Delete removes an obstacle. On a walk, each time you drop or turn the receiver it listens once more; with the " +
-  "keyboard: Enter listens, Ctrl-Z takes back. Drop a GeoJSON file on the map to open your own room.";
+  "keyboard, Enter listens and Ctrl-Z undoes. Drop a GeoJSON file on the map to open your own room.";
 const MOST_BESIDE = 3;
 
 /**
@@ -97,8 +97,7 @@ export function buildPage(root, settings, { given, walk }, actions) {
       { class: "more" },
       make("summary", {}, "Share, save, open"),
       make("div", { class: "pair" }, button("Copy link", actions.copyLink), button("Save PNG", actions.savePicture)),
-      make("div", { class: "pair" }, button("Save JSON", actions.saveScene)),
-      make("label", { class: "file" }, make("span", {}, "Open room (GeoJSON)"), opener),
+      make("div", { class: "pair" }, button("Save JSON", actions.saveScene), make("label", { class: "file" }, "Open GeoJSON", opener)),
     ),
   );
   const paths = make("div", { class: "paths" }, stems, stemsLegend(stemsNote));

@@ -55,7 +55,7 @@ function describeWalk(result, walk, turn, near) {
   const { headings } = result;
   const poses = walk.slice(0, headings.length);
   const way = poses.reduce((sum, { x, y }, i) => (i > 0 ? sum + Math.hypot(x - poses[i - 1].x, y - poses[i - 1].y) : 0), 0);
-  const walked = headings.length > 1 ? `${headings.length} snapshots on a way of ${way.toFixed(0)}\u00a0m` : "one snapshot";
+  const walked = headings.length > 1 ? `${headings.length} snapshots along a walk of ${way.toFixed(0)}\u00a0m` : "one snapshot";
   return (
     `After ${walked}, the path set gives ${judge(result, near)}. Its estimate of the compass error is ` +
     `${sayHeading(headings[headings.length - 1])}; the truth is ${sayTurn(turn)}.`

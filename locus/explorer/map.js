@@ -43,7 +43,7 @@ export class MapView {
   fit(outline, beyond = 0) {
     const { canvas } = this;
     const [x0, y0, x1, y1] = boundsOf(outline);
-    const edge = Math.max(EDGE, (beyond * canvas.clientWidth) / (x1 - x0 + 2 * beyond));
+    const edge = Math.max(EDGE * this.size, (beyond * canvas.clientWidth) / (x1 - x0 + 2 * beyond));
     this.scale = (canvas.clientWidth - 2 * edge) / (x1 - x0);
     const height = this.scale * (y1 - y0) + 2 * edge;
     canvas.style.aspectRatio = `${canvas.clientWidth} / ${height}`;

@@ -118,7 +118,7 @@ def test_names_of_methods_stay_whole() -> None:
 
 def test_long_names_break_between_their_parts() -> None:
     document = nodes.document(None, None)  # type: ignore[arg-type]
-    document += nodes.literal("", "locus.judge.metrics")
+    document += nodes.literal("", "locus.judge.metrics.summary")
     document += nodes.literal("", "locus locate room.geojson")
     typeset(document)
-    assert [len(list(part.findall(nodes.raw))) for part in document] == [2, 0]
+    assert [len(list(part.findall(nodes.raw))) for part in document] == [3, 0]

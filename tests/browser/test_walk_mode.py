@@ -135,7 +135,7 @@ def test_keys_walk(explorer: Page) -> None:
     assert len(after["walk"]) == 2
     assert after["walk"][1]["y"] == pytest.approx(before["receiver"]["y"] + 3)
     announced = "document.querySelector('#explorer .announces').textContent.replaceAll('\\u00a0', ' ')"
-    explorer.wait_for_function(f"{announced}.startsWith('After 2 snapshots on a way of 3 m')")
+    explorer.wait_for_function(f"{announced}.startsWith('After 2 snapshots along a walk of 3 m')")
     label = explorer.locator("#explorer .compass").get_attribute("aria-label") or ""
     assert "Compass error after 2 snapshots" in label
 

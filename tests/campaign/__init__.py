@@ -21,14 +21,14 @@ from typing import Any
 
 OUTCOMES = ("survived", "found", "refused", "accepted", "harmless", "wrong")
 MENDED = (
-    "Datasets without a variable, with text or numbers beyond all bounds in one, or something else in place of a "
-    "Dataset made the path set, the networks, the walk and `locus.observe` end in a traceback.",
+    "Datasets without a variable, with text or absurdly large numbers in one, or something else in place of a "
+    "Dataset made the path set, the networks, the walk and `locus.observe` crash with a traceback.",
     "`locus.observe` returned samples that were not finite for gains near the largest float.",
     "Priors and times of text, complex numbers or whole numbers beyond a float ended in a traceback, or in a message "
     "of 100 kB.",
     "A spacing of 1e200 m and a speed of 1e-320 m/s made `locus.locate` end in a traceback.",
     "A CSV trajectory with a field above 128 KiB, and quaternions whose squares overflow, ended in a traceback.",
-    "The message on a ROS map whose image has a name of 5000 characters repeated all of them.",
+    "The error message for a ROS map whose image has a name of 5000 characters repeated all of them.",
     "`locus runs --remove`, killed after it had moved the run aside, left its files for good.",
     "If a command was killed while its workers started, they looked for their scheduler for five minutes.",
     "The message on a nested value in the header of a `.tflite` file was longer than 500 characters.",

@@ -24,10 +24,10 @@ from locus.score.weight_files import METHOD_TITLES
 KINDS = {
     "obstacles": "each obstacle moved",
     "walls": "each outer wall moved",
-    "missing": "obstacles missing",
-    "material": "material mistaken",
     "position": "receiver elsewhere",
     "heading": "receiver turned",
+    "missing": "obstacles missing",
+    "material": "material mistaken",
     "transmitter": "transmitter off its candidate",
     "all": "all at once",
     "scale": "plan of a wrong scale",

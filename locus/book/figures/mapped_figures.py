@@ -31,9 +31,9 @@ _LINES: dict[float, dict[str, Any]] = {
 
 
 def mapped_room_figure(example: Example) -> Figure:
-    """The true room and the robot's way, its map, the polygons over the map, and the posterior in them."""
+    """The true room and the robot's route, its map, the polygons over the map, and the posterior in them."""
     figure, panels = plt.subplots(2, 2, figsize=(7.0, 7.6), layout="constrained", sharex=True, sharey=True)
-    titles = ("room, and a robot’s way", "its map", f"{len(example.layout.walls)} straight walls")
+    titles = ("the room and the robot’s route", "its map", f"{len(example.layout.walls)} straight walls")
     for axes, title in zip(panels.flat, (*titles, "where the transmitter may be"), strict=True):
         axes.set(title=title, aspect="equal")
     true, grid, walls, posterior = panels.flat

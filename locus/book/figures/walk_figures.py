@@ -60,7 +60,7 @@ def strip_figure(one: WalkMaps, steps: list[int]) -> Figure:
             axes.plot(*way, ".-", color=RECEIVER, linewidth=1.2, markersize=4, path_effects=rim, zorder=4)
             mass = float(np.exp(values.isel(candidate=one.scene.truth)))
             above = f"{METHODS[name]['label']}\n" if step == steps[0] else ""
-            axes.set_title(f"{above}truth {100 * mass:{'.0f' if mass > 0.095 else '.1g'}} %", fontsize="medium")
+            axes.set_title(f"{above}truth {100 * mass:{'.0f' if mass > 0.095 else '.2g'}} %", fontsize="medium")
             axes.label_outer()
     last = [one.scene.poses[step - 1] for step in steps]
     reach = _ARROW * float(np.ptp(one.scene.layout.room.exterior.xy[0]))
