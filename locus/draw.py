@@ -62,8 +62,8 @@ def sweep_figure(table: pd.DataFrame, settings: list[str]) -> Figure:
 def draw_map(axes: Axes, value: xr.DataArray, layout: Layout | None = None, **style: Any) -> QuadMesh:
     """Draw values (candidate) on grid points, with coordinates x and y [m], as coloured cells.
 
-    With a layout, cells reach to its walls: a point that is no candidate, as it is too close to a wall or inside an
-    obstacle, gets the value of the nearest one, and what lies outside of the room is cut off.
+    With a layout, cells reach to its walls: a point that is not a candidate, as it is too close to a wall or inside an
+    obstacle, gets the value of the nearest one, and what lies outside the room is cut off.
     """
     grid = value.reset_coords(drop=True).assign_coords(x=value.x, y=value.y)
     grid = grid.set_index(candidate=["x", "y"]).unstack("candidate").transpose("y", "x")
@@ -103,7 +103,7 @@ def draw_room(axes: Axes, layout: Layout) -> None:
 def draw_receiver(axes: Axes, pose: Pose, scale: float = 1.0) -> None:
     """Draw a blue marker and an arrow along the heading, both with a white rim.
 
-    ``scale`` multiplies the size of the marker and the width of the arrow, whose length is divided by its root.
+    ``scale`` multiplies the size of the marker and the width of the arrow, whose length is divided by its square root.
     """
     x0, x1 = axes.get_xlim()
     length = 0.1 * abs(x1 - x0) / np.sqrt(scale)
@@ -116,7 +116,7 @@ def draw_receiver(axes: Axes, pose: Pose, scale: float = 1.0) -> None:
 
 
 def draw_transmitter(axes: Axes, x: float, y: float, scale: float = 1.0, *, clip: bool = False) -> None:
-    """Draw the outline of a red star with a white rim, which leaves visible what it stands on."""
+    """Draw the outline of a red star with a white rim, so that what lies under it stays visible."""
     style: dict[str, Any] = {"fillstyle": "none", "markersize": 15 * scale, "linestyle": "none", "clip_on": clip}
     width = 1.2 * np.sqrt(scale)
     axes.plot(x, y, "*", markeredgecolor="white", markeredgewidth=2 * width, zorder=7, **style)
@@ -136,7 +136,8 @@ def draw_posterior(
 ) -> ScalarMappable:
     """Draw a posterior over the room, with the outline of its 90 % set, the receiver and the true transmitter.
 
-    A set that is too small to be seen is magnified in an inset, at the corner that hides least.
+    A set that is too small to be seen is magnified in an inset, if the candidates lie on a grid, at the corner that
+    hides least.
 
     Args:
         axes: where to draw.
@@ -164,7 +165,7 @@ def draw_posterior(
         marks = [shapely.LineString([(pose.x, pose.y), tip]).buffer(0.03 * extent)]
         marks += [shapely.Point(transmitter).buffer(0.05 * extent)] if transmitter else []
         marks += [uncovered] if uncovered is not None else []
-        inner = layout.room.boundary.difference(room.boundary)  # of a room that is no rectangle
+        inner = layout.room.boundary.difference(room.boundary)  # of a room that is not a rectangle
         marks += [] if inner.is_empty else [inner.buffer(0.03 * extent)]
         _draw_zoom(axes, layout, marks, shown, inside, transmitter, scale)
     return drawn

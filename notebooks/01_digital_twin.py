@@ -92,8 +92,10 @@ figure = stage_figures.room_figure(layout, pose, candidates)
 
 # %%
 names = ("image", "sionna")
-twins = {one: locus.make_twin(one, config.radio, config.twin) for one in names}
-paths = {one: twin.trace(layout, pose, candidates) for one, twin in twins.items()}
+radio, options = config.radio, config.twin
+twins = {name: locus.make_twin(name, radio, options) for name in names}
+room = (layout, pose, candidates)
+paths = {name: twin.trace(*room) for name, twin in twins.items()}
 candidate = stage_figures.most_spread(paths["image"], 6)
 strongest = paths["image"].isel(candidate=candidate, path=slice(6))
 stage_figures.path_table(strongest)
@@ -146,7 +148,7 @@ glue("above_noise", 100 * float((strongest > 0).mean()), display=False)
 # rounding decides, are counted separately. So are the gains of paths with a segment shorter than 5 cm, for which Sionna's single precision is too coarse.
 
 # %%
-contenders = {one: locus.make_twin(one, config.radio, uncut) for one in names}
+contenders = {name: locus.make_twin(name, radio, uncut) for name in names}
 check = compare_on_random_rooms(contenders["sionna"], config)
 print(check.summary())
 

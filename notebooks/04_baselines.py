@@ -107,8 +107,8 @@ table = pd.DataFrame(index=pd.Index(METHOD_TITLES.values(), name="method"))
 for name, scorer in scorers.items():
     size = sum(weights.numel() for weights in scorer.parameters())
     table.loc[METHOD_TITLES[name], "parameters"] = f"{size}"
-    encoding = getattr(scorer.options, "encoding", "") if name != "locus_dt" else ""
-    table.loc[METHOD_TITLES[name], "encoding kept"] = encoding
+    kept = scorer.options.encoding if name != "locus_dt" else ""
+    table.loc[METHOD_TITLES[name], "encoding kept"] = kept
 table
 
 # %% [markdown]

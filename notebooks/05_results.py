@@ -384,7 +384,7 @@ for short, kind in (("outage", "near outage"), ("sight", "line of sight")):
         glue(f"{short}_{name}", float(strata.loss.sel({"bin": kind, "method": method})), display=False)
 
 # %% [markdown]
-# *Table: LOCUS-DT alone, how often its 90 % sets contain the truth (randomised at the edge, as above), how far off its best guess is, and how large an area its 90 % set covers (the whole set, which holds at least 90 % and so contains the truth more often). In the figure, zero is a uniform guess and lower is better. The distance from a method to the star of the limit is the most that could still be gained there; part of it needs exact phases (last section). Bins with few rooms
+# *Table: LOCUS-DT alone, how often its 90 % sets contain the truth (randomised at the edge, as above), how far off its best guess is, and how large an area its 90 % set covers (the whole set, which holds at least 90 % and so contains the truth more often). In the figure, zero is a uniform guess and lower is better. The star is the Bayes limit. Over all snapshots nothing does better; within a bin, which no receiver knows, its distance from a method is only a guide to what could still be gained, and part of that needs exact phases (last section). Bins with few rooms
 # have wide intervals.*
 #
 # Of all snapshots, {glue:text}`outage_share:.0f` % are near outage; of the tenth on which LOCUS-DT does worst, {glue:text}`outage_share_worst:.0f` %. Near

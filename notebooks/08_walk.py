@@ -168,7 +168,7 @@ for key, kind in (("exact", "exact"), ("03", "0.3 m"), ("1", "1 m")):
     glue(f"turn_width_last_{key}", float(one.width[-1]), display=False)
 
 # %% [markdown]
-# *The compass error as the walk estimates it. Left: how often its 90 % interval holds the true error; the grey line is at 90 %. Right: the median width of the interval.*
+# *The compass error as the walk estimates it. Left: how often its 90 % interval holds the true error; the grey line is at 90 %. Right: the median width of the interval. With an exact twin the walk soon settles on the part of the mixture without errors, so the interval shrinks to zero width, at the true value.*
 #
 # With a twin off by 1 m and 5 degrees, the median width shrinks from {glue:text}`turn_width_first_1:.1f` to {glue:text}`turn_width_last_1:.1f` degrees, and the interval holds the error in {glue:text}`turn_inside_1:.0f` % of the rooms at the end;
 # off by 0.3 m and 1.5 degrees, from {glue:text}`turn_width_first_03:.1f` to {glue:text}`turn_width_last_03:.1f` degrees, and in {glue:text}`turn_inside_03:.0f` %. Where that is below 90 %, the interval is too narrow.

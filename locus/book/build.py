@@ -77,7 +77,7 @@ def build_book(
 def inputs() -> str:
     """Hash of everything that Sphinx builds pages from.
 
-    This is files, options and the versions of all packages. The contents of a run, of the package, of measurements and
+    It covers files, options and the versions of packages. The contents of a run, of the package, of measurements and
     of an address are in the staged files already, so that they need not be listed here.
     """
     root = repository()

@@ -1,4 +1,4 @@
-"""Chapters: jupytext sources in, notebooks executed by papermill with a run's parameters out."""
+"""Chapters: jupytext sources in, notebooks, executed by papermill with a run's parameters, out."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def chapters(only: str | None = None) -> list[Path]:
     """Sources of the chapters in order, or those whose names start with ``only``.
 
     Raises:
-        ValueError: no name of a chapter starts with ``only``.
+        ValueError: no chapter's name starts with ``only``.
     """
     found = sorted((repository() / "notebooks").glob("[0-9][0-9]_*.py"))
     kept = [path for path in found if only is None or path.stem.startswith(only)]

@@ -1,4 +1,4 @@
-"""The method as a diagram: the number of a chapter in, inline SVG with the chapter's stage lit out."""
+"""The method as a diagram: the number of a chapter in, inline SVG with the chapter's stage lit, out."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ DESCRIPTION = (
     "paper, computes every number that it shows, and lets you drag the transmitter in your browser."
 )
 NARROW = "_narrow"
-"""End of the name of a figure for phones, shown there instead of the figure that has the rest of its name."""
+"""Suffix of figures for phones, shown there instead of the figure that has the rest of the name."""
 PREVIEW = "_static/preview.png"
-"""Picture that a link to a page is shown with."""
+"""Preview picture of links to a page."""
 
 _SHORT = 24
 """Letters of a word of code that stays on one line, however narrow the screen."""

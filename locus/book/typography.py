@@ -29,11 +29,12 @@ _UNITS = "%|degrees|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kK
 # A pasted number ends its node
 _JOINED = re.compile(
     rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=[\d\]])|^) (?=(?:{_UNITS})(?!\w))"
-    r"|(?<=[Cc]hapter) (?=\d)|(?<=eq\.) (?=\()|(?<=\b[LGR]) (?== )|(?<=\b[LGR][ \N{NO-BREAK SPACE}]=) (?=[+−\d]|$)"
+    r"|(?<=[Cc]hapter) (?=\d)|(?<=eq\.) (?=\()| (?=− )"
+    r"|(?<=\b[LGR]) (?== )|(?<=\b[LGR][ \N{NO-BREAK SPACE}]=) (?=[+−\d]|$)"
 )
 _NAMES = re.compile(
-    r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?|ITU-R(?: P\.2040)?|L-BFGS|Cortex-M|\bp-values?"
-    r"|\bSec\. [IVX]+-[A-Z])"
+    r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?|3GPP TR 38\.901|ITU-R(?: P\.2040)?|L-BFGS"
+    r"|Cortex-M|\bp-values?|\bSec\. [IVX]+-[A-Z])"
 )
 _BREAKS = re.compile(r"(?<=[./_])(?<!^[._])(?=[^./_])")
 _SHORT = 24  # length of names that move to the next line as a whole
@@ -70,7 +71,7 @@ def typeset(doctree: nodes.document) -> None:
         if raw.get("format") == "html" and 'class="dataframe"' in raw.astext():
             raw.parent.replace(raw, nodes.raw("", frame_html(raw.astext()), format="html"))
     for text in list(doctree.findall(nodes.Text)):
-        if joined(text) != text and not _inside(text, _KEPT):
+        if joined(text) != text and not _inside(text, (*_CODE, nodes.citation)):
             # A line may break after a formula whatever follows, and would begin with a space that does not.
             start = " " if text.startswith(" ") and _after_formula(text) else ""
             text.parent.replace(text, nodes.Text(start + joined(text.removeprefix(start) if start else text)))

@@ -1,4 +1,4 @@
-"""Counts and names from a run in, phrases of the prose that agree with them out."""
+"""Counts and names from a run in, phrases of the prose that agree with them, out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates for your own data: a room and a radio in, places that stand for all of the free space out."""
+"""Candidates for your own data: a room and a radio in, places that stand for all of the free space, out."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _PER_CELL = 4  # candidates per resolution cell c / bandwidth: a path above the 
 def find_spacing(layout: Layout, radio: Radio) -> float:
     """Spacing of candidates [m] fine enough for what a capture can tell apart.
 
-    A quarter of the radio's resolution in path length, c / bandwidth, or a thirtieth of the room's longer side if that
-    is less; more in rooms that would otherwise have over 10,000 candidates.
+    A quarter of the radio's resolution in path length, :math:`c / B` with the bandwidth :math:`B`, or a thirtieth of
+    the room's longer side if that is less; more in rooms that would otherwise have over 10,000 candidates.
     """
     x0, y0, x1, y1 = layout.room.bounds
     width, height = x1 - x0, y1 - y0
@@ -61,7 +61,10 @@ def cell_candidates(
 
 
 def nearest_distance(xy: NDArray[np.float64]) -> float:
-    """Median distance [m] of points (n, 2) from the nearest other one, the step of a grid; 0 for a single point."""
+    """Median distance [m] from each point (n, 2) to its nearest neighbour; 0 for a single point.
+
+    If the points form a grid, this is its step.
+    """
     if len(xy) < 2:
         return 0.0
     points = shapely.points(xy)

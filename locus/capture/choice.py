@@ -1,4 +1,4 @@
-"""Choice of a method for your own data: its name, weights and tolerance in, all that is needed to use it out."""
+"""Choice of a method for your own data: its name, weights and tolerance in, all that is needed to use it, out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doubts about a capture: its strongest path and how well it fits the twin in, errors and warnings out."""
+"""Doubts about a capture: its strongest path, and how well it fits the twin, in; errors and warnings out."""
 
 from __future__ import annotations
 

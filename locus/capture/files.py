@@ -119,7 +119,7 @@ def parse_position(text: str) -> tuple[float, float]:
 
 
 def in_metres(layout: Layout, pose: Pose, truth: tuple[float, float] | None) -> tuple[Pose, tuple[float, float] | None]:
-    """Pose and true position as given, in the coordinates of the room's file, in the room's metres."""
+    """Convert the pose and true position from the coordinates of the room's file to metres."""
     if layout.frame is None:
         return pose, truth
     x, y = layout.frame.metres((pose.x, pose.y))

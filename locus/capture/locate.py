@@ -1,4 +1,4 @@
-"""Localization from your own data: room, receiver pose and captured IQ in, posterior of the position out."""
+"""Localisation from your own data: room, receiver pose and captured IQ in, posterior of the position out."""
 
 from __future__ import annotations
 
@@ -78,8 +78,9 @@ def locate(
         pose: pose of the receiver, or a sequence of poses, one per snapshot.
         iq: samples (sample, antenna), or up to 1000 snapshots (snapshot, sample, antenna); with one pose, each is
             located independently.
-        candidates: possible positions [m], (n, 2), at most 10,000; by default, centres of cells as small as the radio
-            can tell apart, or for a network the free points of a 31 × 31 grid.
+        candidates: possible positions [m], (n, 2), at most 10,000; by default, the centres of cells of a quarter of the
+            radio's resolution or less (more if there would be too many), or for a network the free points of a 31 × 31
+            grid.
         method: ``"path_set"``, the default, for any narrowband radio; or a trained network such as ``"locus_dt"``, with
             the estimator, tracing and feature options of its training.
         tolerance: how far the twin may be off, for ``"path_set"``; by default from exact to about 1 m and 5 degrees.

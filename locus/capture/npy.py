@@ -1,7 +1,7 @@
 """NumPy's files: a ``.npy`` from anywhere in, its numbers out; header and size are checked before memory is taken.
 
-The header states type and shape as a Python literal. NumPy believes it: it maps terabytes of elements without a size,
-and passes on whatever parsing the literal raises. Here a header may only be what ``np.save`` writes.
+The header states type and shape as a Python literal. NumPy believes it: it maps terabytes of zero-sized elements, and
+passes on whatever parsing the literal raises. Here a header may only be what ``np.save`` writes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def read_npy(path: Path, most: int) -> NDArray[np.inexact]:
     """Read an array of real or complex numbers; ``most`` bytes at most.
 
     Raises:
-        ValueError: the file is no ``.npy`` file, of another type, truncated, or larger than its header says.
+        ValueError: the file is not a ``.npy`` file, has another type, is truncated or too large, or does not match its
+            header.
     """
     with path.open("rb") as stream:
         start = stream.read(8)

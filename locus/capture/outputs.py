@@ -63,7 +63,7 @@ def frame_of(data: xr.Dataset) -> Frame | None:
 
 
 def parts(data: xr.Dataset) -> list[tuple[dict[str, int], xr.Dataset]]:
-    """Results of the single snapshots or steps, each with its number by name; without a number if there is one only."""
+    """Results of the single snapshots or steps, each with its number by name; without a number if there is only one."""
     lead = data.posterior.dims[:-1]
     if not lead:
         return [({}, data)]
@@ -151,7 +151,7 @@ def _steps(xy: NDArray[np.float64]) -> tuple[float, float] | None:
 
 
 def _save_ros_map(data: xr.Dataset, path: Path) -> list[Path]:
-    """Posterior relative to its largest value, in per cent; cells that are no candidates are unknown."""
+    """Posterior relative to its largest value, in per cent; cells that are not candidates are unknown."""
     number, one = parts(data)[-1]  # of a walk, the last step: it has heard everything
     layout, frame = Layout.from_geojson(json.loads(data.attrs["layout"])), frame_of(data)
     xy = np.stack([data.x.values, data.y.values], axis=1)

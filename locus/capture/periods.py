@@ -1,7 +1,7 @@
-"""Long recordings: samples of a receiver tuned to the middle of the band in, a snapshot for :func:`locus.locate` out.
+"""Long recordings: samples of a receiver tuned to the middle of the band, in; a snapshot for :func:`locus.locate` out.
 
-A recording is some periods of a pilot, from any start. The frequency offset between both oscillators is estimated and
-removed, the periods are averaged coherently, and the pilot is exchanged for that of
+A recording holds several periods of a pilot, starting anywhere. The frequency offset between the two oscillators is
+estimated and removed, the periods are averaged coherently, and the pilot is exchanged for that of
 :func:`locus.receiver.observation.pilot`. Spectra run from the lowest subcarrier to the highest.
 """
 
@@ -20,7 +20,7 @@ from locus.settings.config import Radio
 FLAT_DB = 3.0
 """How much the strongest subcarrier of a pilot may exceed the weakest [dB]."""
 MAX_PERIODS = 2**18
-"""Maximum number of periods in a recording: the search for the frequency offset takes 256 bytes each."""
+"""Maximum number of periods in a recording: the search for the frequency offset takes 256 bytes per period."""
 
 _BLOCK = 2**20  # samples processed at once, 16 MiB as complex128
 _FALSE_ALARM = 1e-3  # share of recordings of noise in which a frequency offset is found
@@ -33,7 +33,7 @@ class Average:
     """Mean period of a recording, tuned to the middle of the band as the recording is."""
 
     period: NDArray[np.complex128]
-    """(sample, antenna); its noise power is that of the recording over ``num_periods``."""
+    """(sample, antenna); its noise power is that of the recording divided by ``num_periods``."""
     num_periods: int
     frequency_offset: float
     """Offset that was removed [Hz]; 0 if it cannot be told from the noise, or with a single period."""
@@ -49,10 +49,10 @@ def average(samples: NDArray[np.complexfloating], num_subcarriers: int, sample_r
     Args:
         samples: (sample, antenna), at least one period; what exceeds whole periods is not used.
         num_subcarriers: samples per period.
-        sample_rate: [Hz].
+        sample_rate: sample rate [Hz].
 
     Raises:
-        ValueError: there are too many periods, or not one.
+        ValueError: there are too many periods, or not even one.
     """
     num_periods = len(samples) // num_subcarriers
     if not 1 <= num_periods <= MAX_PERIODS:

@@ -1,4 +1,4 @@
-"""Captures from files: a SigMF recording or a ``.npy`` file in, a snapshot that :func:`locus.locate` takes out."""
+"""Captures from files: a SigMF recording or a ``.npy`` file in, a snapshot that :func:`locus.locate` takes, out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_capture(
 
     Args:
         path: ``.sigmf-meta``, ``.sigmf-data``, ``.sigmf`` or ``.sigmf-collection``, tuned to the middle of the band,
-            with at least one period of the pilot from any start.
+            with at least one period of the pilot, starting anywhere.
         radio: fields of :class:`locus.Radio` that the recording does not state, e.g. ``{"tx_power_dbm": 10.0}``.
         pilot: ``.npy`` file with one period of the pilot (sample), complex, as sent in the middle of the band, of any
             power and flat within 3 dB; by default that of :func:`locus.observe`.

@@ -1,4 +1,4 @@
-"""SigMF files: a recording, an archive or a collection in, samples of all antennas and what is known of them out."""
+"""SigMF files: a recording, an archive or a collection in; samples of all antennas, and what is known of them, out."""
 
 from __future__ import annotations
 

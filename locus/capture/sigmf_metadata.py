@@ -1,4 +1,4 @@
-"""SigMF metadata: a recording on disk, two files or an archive, in; what it says and where its samples are out.
+"""SigMF metadata: a recording on disk, two files or an archive, in; what it says, and where its samples are, out.
 
 The library ``sigmf`` checks metadata against the schema. What it would read or follow without a bound is checked
 before: sizes, names of files, nesting.
@@ -41,9 +41,9 @@ class Stored:
     data: Path
     """File with the samples."""
     start: int
-    """Byte of that file at which they begin."""
+    """Offset of the samples in ``data`` [bytes]."""
     size: int
-    """Number of their bytes."""
+    """Size of the samples [bytes]."""
 
     @property
     def of_all(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Stored:
 
 
 def open_pair(path: Path) -> Stored:
-    """Find the recording of a file of metadata or of samples, with the other one beside it."""
+    """Find a recording from its metadata or sample file; the other must lie beside it."""
     meta, data = path.with_suffix(".sigmf-meta"), path.with_suffix(".sigmf-data")
     content, size = content_of(meta, MAX_METADATA_BYTES), _size(data)
     return _check(Stored(str(meta), _parse(content, str(meta)), data, 0, size))
@@ -141,7 +141,7 @@ def _check(stored: Stored) -> Stored:
 
 
 def check_elements(stored: Stored, num_antennas: int, index: int) -> None:
-    """Check numbers of antennas and of the first channel, where given."""
+    """Check the number of antennas and the index of the first channel, where given."""
     for key, expected in (("spatial:num_elements", num_antennas), ("spatial:channel_index", index)):
         found = whole(stored.of_all, key, stored.name)
         if found is not None and found != expected:
@@ -231,7 +231,10 @@ def check_most(path: Path, size: int, most: int) -> None:
 
 
 def check_total(size: int, name: str) -> None:
-    """Refuse more samples than can be held as complex numbers of ``size`` bytes in all."""
+    """Raise a ValueError if samples take more than ``MAX_RECORDING_BYTES`` as complex numbers.
+
+    ``size`` is what they take.
+    """
     if size > MAX_RECORDING_BYTES:
         raise ValueError(
             f"{name}: Expected samples of at most {MAX_RECORDING_BYTES // 2**20} MiB as complex numbers, got "

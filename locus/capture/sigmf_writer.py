@@ -21,7 +21,7 @@ from locus.settings.atomic import replacing
 from locus.settings.config import SPEED_OF_LIGHT, Radio
 
 DATATYPES = {"cf32_le": "<c8", "cf64_le": "<c16", "ci16_le": "<i2", "ci8": "i1"}
-"""Types of samples that can be written, and NumPy's for their parts or for themselves."""
+"""SigMF types that can be written, and NumPy's type of a sample or, for integers, of its real and imaginary parts."""
 
 _FULL = {"ci16_le": 2**15, "ci8": 2**7}  # that the largest integer stands just below
 _HEADROOM = 0.9  # of full scale: the largest part of a sample

@@ -22,7 +22,7 @@ from locus.room.layout import Pose
 MAX_BYTES = 2**20
 """Largest size of a file."""
 MAX_TILT = math.radians(5)
-"""Largest angle between the vertical and the axis that the receiver turns about [rad]: the twin is a plan."""
+"""Largest tilt of the receiver's own z axis from the vertical [rad]: the twin is a plan."""
 MAX_RISE = 1.0
 """Largest difference of heights along a walk [m]."""
 
@@ -53,7 +53,7 @@ def read_trajectory(path: Path) -> Trajectory:
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: a line is not what the format asks for, which the message names; or the file holds no pose, too
-            many, or poses at several heights.
+            many, or poses whose heights differ by more than ``MAX_RISE``.
     """
     readers: dict[str, Callable[[list[str]], Iterator[tuple[int, _Row]]]] = {
         ".csv": _read_csv,

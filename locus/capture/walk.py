@@ -1,4 +1,4 @@
-"""A walk with your own data: poses and the paths heard at each in, the posterior after each snapshot out.
+"""A walk with your own data: poses, and the paths heard at each, in; the posterior after each snapshot out.
 
 Several receivers that hear one transmitter at the same time are the same computation: each is a pose of the walk.
 """

@@ -234,7 +234,7 @@ def leave_out(options: argparse.Namespace) -> None:
     """Have ``locus locate`` start without modules that others would import only to see whether they are there.
 
     xarray imports Dask to see whether an array is one of Dask's, numba imports SciPy for matrix products, and the path
-    set needs neither. This holds for the whole process, so it is only for those that come from the shell.
+    set needs neither. This holds for the whole process, so it is done only for calls from the shell.
     """
     if options.command != "locate" or options.run is not None or options.method not in (None, "path_set"):
         return

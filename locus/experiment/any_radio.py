@@ -1,4 +1,4 @@
-"""Any radio: settings that differ in one factor in; the loss of the path set, its limit and LOCUS-DT out.
+"""Any radio: settings that differ in one factor, in; the loss of the path set, its limit and LOCUS-DT out.
 
 The path-set likelihood takes the radio from its settings, so nothing is trained here. LOCUS-DT runs where its radio is
 that of its training: with other transmit powers and in rooms of other sizes.
@@ -37,7 +37,7 @@ RECIPE = 1
 NUM_LAYOUTS = 50
 """Number of groups, the first of Eval Random; at most a quarter of its groups."""
 NUM_CANDIDATES = 500
-"""Number of candidates per group, to be quick; at most as many as Eval Random has."""
+"""Number of candidates per group, to save time; at most as many as Eval Random has."""
 
 FACTORS = {
     "antennas": "number of antennas",
@@ -133,7 +133,7 @@ def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer]) -> xr
 class AnyRadio(Result):
     """``results/any_radio.nc`` of a run: ``log_posterior`` (setup, snapshot, method).
 
-    Coordinates ``factor`` and ``value`` (setup) describe a setup; ``own`` says whether it is the run's own one.
+    Coordinates ``factor`` and ``value`` (setup) describe a setup; ``own`` says whether it is the run's own.
     """
 
     stem = "any_radio"

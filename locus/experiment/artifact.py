@@ -30,6 +30,10 @@ def here() -> None:
     """Return no workers, so that everything is computed in this process."""
 
 
+def silent(*_: object) -> None:
+    """Report nothing, whatever has been done."""
+
+
 class Artifact(ABC):
     """One output of a run: one or more files with one recipe."""
 
@@ -78,7 +82,7 @@ class Artifact(ABC):
 
     @unrecorded()
     def hash(self) -> str:
-        """Hash of the recipe: equal recipes give equal numbers."""
+        """Hash of the recipe: equal recipes give the same results."""
         return fingerprint(self.recipe())
 
     def damaged(self) -> list[str]:
@@ -149,12 +153,12 @@ def due(targets: Iterable[Artifact], again: Container[str] = ()) -> list[Artifac
 def make_all(
     artifacts: Iterable[Artifact],
     workers: Workers = here,
-    done: Callable[[Artifact, float], None] = lambda *_: None,
+    done: Callable[[Artifact, float], None] = silent,
 ) -> None:
     """Make artifacts in this order.
 
-    ``done`` is called after each one with the artifact and the time [s] it took. Damaged files are reported. A kill
-    loses at most the artifact in progress.
+    ``done`` is called after each one with the artifact and the time [s] it took. Damaged files are reported. If the
+    process is killed, at most the artifact in progress is lost.
     """
     for artifact in artifacts:
         for name in artifact.damaged():

@@ -35,7 +35,7 @@ LIMITS = {
 """Environment of a worker process. It must be set before the start, as OpenMP and glibc read it only once."""
 
 WATCH_SECONDS = 5.0
-"""Time [s] between two looks at whether there are workers."""
+"""Time [s] between checks for workers."""
 MAX_WORKERS = 1024
 """Maximum number of local processes."""
 

@@ -1,4 +1,4 @@
-"""Conditions: ways in which a twin can be wrong in; the world that is heard, and the paths that the twin expects, out.
+"""Conditions: ways in which a twin can be wrong, in; the world that is heard, and the paths that the twin expects, out.
 
 Snapshots come from the true room; candidates are traced in a room, for a pose, or with physics that differ. Everything
 except diffraction and refraction is traced by the exact image twin, so that these errors are the only mismatch.

@@ -1,4 +1,4 @@
-"""The baselines on raw IQ: training snapshots drawn again in; rows of baselines that see samples, not paths, out."""
+"""The baselines on raw IQ: training snapshots drawn again, in; rows of baselines that see samples, not paths, out."""
 
 from __future__ import annotations
 
@@ -87,7 +87,10 @@ class IqBaselines(Result):
         return training + config.evaluation.num_layouts * traced / num_workers
 
     def make(self, workers: Workers = here) -> None:
-        """Train the baselines and evaluate them; an interrupted call continues with the network in progress."""
+        """Train the baselines and evaluate them.
+
+        After an interruption, the next call continues with the network in progress.
+        """
         todo = [name for name in RAW_DENSITIES if not self._finished(name)]
         if todo:
             examples = self._examples()

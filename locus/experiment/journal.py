@@ -21,7 +21,7 @@ class StoreError(RuntimeError):
 
 @contextmanager
 def exclusive(store: Path, name: str | None = None) -> Iterator[None]:
-    """Lock a store, or whatever ``name`` says, for writing. The lock ends with the process, even if it is killed.
+    """Lock a store for writing; messages call it ``name``. The lock ends with the process, even if it is killed.
 
     Raises:
         StoreError: another process holds the lock; the message gives its process id.

@@ -46,7 +46,7 @@ RECIPE = 1
 NUM_LAYOUTS = 40
 """Number of groups, the first of Eval Random; at most a fiftieth of its groups, but at least two."""
 NUM_CANDIDATES = 500
-"""Number of candidates per group, to be quick; at most as many as Eval Random has."""
+"""Number of candidates per group, to save time; at most as many as Eval Random has."""
 NUM_PIECES = 15
 """Number of pieces of furniture per room."""
 RESOLUTIONS = (0.05, 0.1, 0.2)

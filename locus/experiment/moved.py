@@ -1,4 +1,4 @@
-"""Moved transmitters: LOCUS-DT and ideal receivers in; their loss with transmitters slightly off candidates out."""
+"""Moved transmitters: LOCUS-DT and ideal receivers in; their loss with transmitters slightly off candidates, out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NUM_LAYOUTS = 200
 """Number of groups, the first of Eval Random; at most a quarter of its groups."""
 
 NUM_CANDIDATES = 200
-"""Number of candidates per group, to be quick; at most as many as Eval Random has."""
+"""Number of candidates per group, to save time; at most as many as Eval Random has."""
 
 DISTANCES = (0.0, 0.001, 0.005, 0.02, 0.1, 0.4)
 """Distances [m] of the transmitters from their candidates."""

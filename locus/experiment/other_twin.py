@@ -1,4 +1,4 @@
-"""The other twin: a run's weights and first evaluation groups in; how much the loss depends on the ray tracer out."""
+"""The other twin: a run's weights and first evaluation groups in; how much the loss depends on the ray tracer, out."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import xarray as xr
 from distributed import Client
 
 from locus.experiment import cluster
+from locus.experiment.artifact import silent
 from locus.settings.config import Config
 
 _SPAN = 5  # groups per task
@@ -22,7 +23,7 @@ def over_groups(
     config: Config,
     groups: range,
     client: Client | None,
-    progress: Callable[[int], Any] = lambda _: None,
+    progress: Callable[[int], Any] = silent,
     **arguments: Any,
 ) -> xr.Dataset:
     """Compute ``compute(config, index, **arguments)`` for all groups and concatenate the results along ``snapshot``.

@@ -1,7 +1,7 @@
-"""The fit of the path set: training rooms in, the constants that theory leaves open out.
+"""The fit of the path set: training rooms in, the constants that theory leaves open, out.
 
 The loss is the paper's, eq. (17): cross-entropy of the true candidate among others of its room. Every second room has
-a twin with errors. The gradient is a finite difference of a fixed sample, so that the fit repeats.
+a twin with errors. The gradient is a finite difference of a fixed sample, so that the fit is reproducible.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Example(NamedTuple):
 
 
 def make_example(config: Config, index: int, options: EstimatorOptions) -> Example:
-    """Draw a training room; the twin of odd ones has errors of all kinds, in half of them as large as is tolerated."""
+    """Draw a training room; the twin of odd ones errs in plan and pose, in half of them by as much as is tolerated."""
     case = Case(config, "train", index)
     snapshots = case.snapshots.isel(snapshot=slice(NUM_SNAPSHOTS))
     truth, where = np.unique(snapshots.truth.values, return_inverse=True)
@@ -121,7 +121,7 @@ def to_vector(constants: Constants) -> NDArray[np.float64]:
 
 
 def from_vector(vector: NDArray[np.float64]) -> Constants:
-    """Inverse of :func:`to_vector`; all else has its default."""
+    """Inverse of :func:`to_vector`; all other constants keep their defaults."""
     values = iter(vector.tolist())
     fitted: dict[str, Any] = {name: math.exp(next(values)) for name in _POSITIVE}
     fitted.update({name: 0.5 / (1 + math.exp(-next(values))) for name in _SHARES})

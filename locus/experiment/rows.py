@@ -41,7 +41,10 @@ _SECONDS = {"path_set": 3e-5, **dict.fromkeys(RECEIVERS, 4e-5)}  # per snapshot 
 
 
 def methods_of(split: str) -> tuple[str, ...]:
-    """Names evaluated on a split: methods and ideal receivers; on ``test``, networks, baselines in each encoding."""
+    """Names evaluated on a split: methods and ideal receivers.
+
+    On ``test``, only networks, the baselines in each encoding.
+    """
     if split != "test":
         return (*weight_files.METHODS, *UNTRAINED_TITLES, *RECEIVERS)
     apart = [name for name in weight_files.METHODS if len(weight_files.encodings(name)) > 1]

@@ -157,5 +157,5 @@ def check_name(run: str) -> None:
 
 
 def fingerprint(recipe: Mapping[str, Any]) -> str:
-    """Hash of a recipe, 16 hex digits: equal recipes give equal numbers."""
+    """Hash of a recipe, 16 hex digits: equal recipes give the same results."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]

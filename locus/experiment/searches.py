@@ -1,4 +1,4 @@
-"""Searches: rooms in; how many snapshots and metres a robot takes to find a transmitter, depending on its way, out.
+"""Searches: rooms in; how many snapshots and metres a robot takes to find a transmitter with each strategy, out.
 
 A robot searches for a transmitter that may be anywhere in the room, with an exact twin. After each snapshot it goes
 where the next one promises the most information, or a step in a random direction, or straight on, or it turns on the
@@ -113,7 +113,7 @@ def evaluate_group(config: Config, index: int, constants: Constants) -> xr.Datas
 
     Variables: ``area`` of the 90 % set [m²], ``metres`` travelled, and ``holds``, whether the set holds the
     transmitter. All searches begin with the same pose and transmitter. A search goes on until the transmitter is found
-    or the robot gives up; its values then stay.
+    or the robot gives up; its values then stay constant.
     """
     rng = splits.walk_rng(config, _SPLIT, index, _PART)
     layout = Layout.random(splits.layout_rng(config, _SPLIT, index), config.room)

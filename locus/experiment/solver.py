@@ -1,4 +1,4 @@
-"""Sionna's own solver: ways to call it in; the paths that it misses in random rooms, and its time per candidate, out.
+"""Sionna's own solver: ways to call it, in; the paths that it misses in random rooms, and its time per candidate, out.
 
 Walls and receivers are set up as in Sionna's tutorials, and all paths are compared with those of the exact twin. The
 number of receivers per call matters: the solver recognises the chains of walls that it has already found by their
@@ -19,7 +19,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from locus.experiment import ingredients, netcdf
-from locus.experiment.artifact import Result, Workers, here
+from locus.experiment.artifact import Result, Workers, here, silent
 from locus.experiment.case import Case
 from locus.experiment.twin_agreement import compare_paths
 from locus.judge.bootstrap import described, means, resample, with_interval
@@ -34,7 +34,7 @@ NUM_LAYOUTS = 10
 NUM_CANDIDATES = 500
 """Number of candidates per room."""
 STEP = 10
-"""Every tenth candidate is compared, to be quick. Only these are traced, unless a call takes more receivers than that:
+"""Every tenth candidate is compared, to save time. Only these are traced, unless a call takes more receivers than that:
 it then traces all candidates."""
 
 MAX_DETERMINISTIC = 50_000_000
@@ -153,7 +153,7 @@ def contenders(config: Config) -> dict[str, Contender]:
 
 
 def compare_room(
-    config: Config, index: int, compared: dict[str, Contender], progress: Callable[[], Any] = lambda: None
+    config: Config, index: int, compared: dict[str, Contender], progress: Callable[[], Any] = silent
 ) -> xr.Dataset:
     """Compare twins with the exact one in one room of the split ``check``. ``progress`` is called after each.
 

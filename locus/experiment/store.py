@@ -1,4 +1,4 @@
-"""Stores: blocks of groups computed by Dask workers in, a Zarr store that survives kills and damage out.
+"""Stores: blocks of groups computed by Dask workers, in; a Zarr store that survives kills and damage, out.
 
 A store is written block by block. A journal beside it records each finished block with the checksums of its files, so
 that a killed build resumes where it stopped, and a damaged file is detected and its block recomputed.

@@ -40,7 +40,8 @@ RECIPE = 1
 NUM_LAYOUTS = 200
 """Number of rooms, the first of the evaluation; at most a quarter of them."""
 NUM_FITTED = 40
-"""Number of training rooms for temperatures and floors, the last of the validation rooms, or all if there are fewer."""
+"""Number of training rooms for temperatures and floors, the last of the validation rooms; at most twice as many as are
+evaluated, or all if there are fewer."""
 NUM_STEPS = 8
 """Number of snapshots of a walk."""
 
@@ -52,7 +53,8 @@ CONDITIONS: dict[str, dict[str, float]] = {
 """What the twin gets wrong in each condition; see :func:`locus.room.errors.believed`."""
 
 METHODS = ("locus_dt", "robust", "path_set", "bearings", "walk")
-"""LOCUS-DT, LOCUS-DT trained with errors and the path set with scores added; bearings without a twin; shared errors."""
+"""LOCUS-DT, LOCUS-DT trained with errors, and the path set, each with its scores added up; bearings without a twin; and
+the walk, with shared errors."""
 
 TEMPERATURES = np.geomspace(0.5, 32.0, 25)
 """Temperatures that summed scores are divided by, to choose from."""

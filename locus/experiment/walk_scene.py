@@ -1,4 +1,4 @@
-"""A walk through a room: settings and an index in; room, poses, a still transmitter and what was heard of it out."""
+"""A walk through a room: settings and an index in; room, poses, a stationary transmitter, and what was heard, out."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Weights(Artifact):
     robust: bool = False
     """Whether it is trained with twins that have errors; only for LOCUS-DT."""
     seed: int = 0
-    """Is 0 for the training whose weights are used; others repeat it, to see how much depends on chance."""
+    """0 for the training whose weights are used; others repeat it, to see how much depends on chance."""
 
     def __post_init__(self) -> None:
         weight_files.check_method(self.method)
@@ -188,7 +188,7 @@ class Weights(Artifact):
 
 @unrecorded()
 def further_weights(run: Run) -> dict[str, Weights]:
-    """Weights of all trainings of the methods but the first, by stem; empty if each method is trained only once."""
+    """Weights of all trainings but the first of each method, by stem; empty if each method is trained only once."""
     training = run.config.training
     counts = {
         name: training.num_seeds if name == "locus_dt" else training.num_baseline_seeds for name in weight_files.METHODS
@@ -221,7 +221,7 @@ def load_scorer(name: str, method: str = "locus_dt") -> Method | LiteScorer:
 
 
 def load_with_header(name: str, method: str = "locus_dt") -> tuple[Method | LiteScorer, dict[str, Any]]:
-    """What :func:`load_scorer` loads, and the header of its file. For a ``.tflite`` file, torch loads no network."""
+    """What :func:`load_scorer` loads, and the header of its file. A ``.tflite`` file is read without torch."""
     path = find_weights(name, method)
     return load_lite(path) if path.suffix == ".tflite" else load_method(path)
 

@@ -1,6 +1,6 @@
 """The process of local workers: Dask's own command line, which ends with the process that started it.
 
-Standard input is a pipe from that process. It closes when that process ends, however it ends, also before the workers
+Standard input is a pipe from that process. It closes when that process ends, however it ends, even before the workers
 have found their scheduler. ``python -m locus.experiment.worker`` is for :mod:`locus.experiment.cluster` only.
 """
 

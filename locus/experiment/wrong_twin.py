@@ -1,4 +1,4 @@
-"""Robustness: a run's networks, the path-set likelihood and wrong twins in; the loss that each error causes out."""
+"""Robustness: a run's networks, the path-set likelihood and wrong twins in; the loss that each error causes, out."""
 
 from __future__ import annotations
 

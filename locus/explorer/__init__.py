@@ -1,4 +1,4 @@
-"""The live explorer: a run's weights in, a web page whose posterior follows dragged objects out.
+"""The live explorer: a run's weights in, a web page whose posterior follows dragged objects, out.
 
 The JavaScript modules beside this file are ports of :mod:`locus.twin.image`, :mod:`locus.receiver.observation`,
 :mod:`locus.receiver.estimator`, :mod:`locus.score.pairwise`, :mod:`locus.score.densities`,

@@ -1,4 +1,4 @@
-"""Numbers that the package shares with the explorer's JavaScript: the modules that define them in, one table out."""
+"""Numbers that the package shares with the explorer's JavaScript: the modules that define them, in; one table out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One script out of many: a JavaScript module and all that it imports in, a script without imports out.
+"""One script out of many: a JavaScript module, and all that it imports, in; a script without imports out.
 
 A page that was opened from disk cannot load modules, and a worker of such a page not even those in memory.
 The explorer's modules only have named imports at the head and exports of declarations, so that each becomes a function

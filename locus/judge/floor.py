@@ -12,9 +12,10 @@ _SHARES = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 2001)])  # steps of 0.7
 
 
 def with_floor(log_posterior: xr.DataArray, share: float) -> xr.DataArray:
-    """Logarithm of ``(1 - share) p + share / N`` over all N listed candidates, (..., candidate).
+    r"""Logarithm of :math:`(1 - s)\, p + s / N_\mathrm{cand}` for all listed candidates, (..., candidate).
 
-    A true candidate then never costs more than ``-log(share)`` over a uniform guess. Ranks do not change.
+    :math:`s` is ``share``, :math:`p` the posterior and :math:`N_\mathrm{cand}` the number of candidates. A true
+    candidate then never costs more than :math:`-\log s` over a uniform guess. Ranks do not change.
     """
     check_range("share", share, 0.0, 1.0)
     values = floored(log_posterior.values, log_posterior.sizes["candidate"], share)
@@ -22,7 +23,7 @@ def with_floor(log_posterior: xr.DataArray, share: float) -> xr.DataArray:
 
 
 def floored(logs: ArrayLike, num_candidates: int, share: float) -> np.ndarray:
-    """Log probabilities of single candidates, mixed as by :func:`with_floor`, of a list of ``num_candidates``."""
+    """Log probabilities of single candidates from a list of ``num_candidates``, mixed as in :func:`with_floor`."""
     if share == 0:
         return np.asarray(logs, dtype=float)
     with np.errstate(divide="ignore"):  # a share of one keeps nothing of the posterior

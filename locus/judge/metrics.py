@@ -38,7 +38,7 @@ SNR_EDGES = (-30.0, -20.0, -10.0, 0.0, 10.0)
 """Edges [dB] between the bins of the strongest path's SNR; an edge belongs to the bin above it."""
 
 NOMINAL = tuple(i / 20 for i in range(21))
-"""Nominal credible levels at which coverage is computed."""
+"""Nominal credible levels at which coverage is computed: 0, 0.05, …, 1."""
 
 _SNR_LABELS = ("below -30 dB", *(f"{a:g} to {b:g} dB" for a, b in itertools.pairwise(SNR_EDGES)), "above 10 dB")
 

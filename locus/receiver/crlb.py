@@ -53,9 +53,10 @@ def error_against_snr(
     """RMS errors of the estimated paths, (``snr_db``), over ``num_trials`` snapshots of paths of equal strength.
 
     Phases between paths are spread evenly over the snapshots. A path is found if an estimate of its own is within one
-    resolution cell of it, 2 / ``num_antennas`` in the sine of the angle and 1 / ``bandwidth`` in delay; estimates are
-    assigned so that their distances to the paths are smallest. Errors are those of snapshots in which all paths are
-    found (``found``), NaN where these are fewer than one in twenty; the bounds are RMS values over all phases.
+    resolution cell of it, :math:`2 / M` in the sine of the angle and :math:`1 / B` in delay, with :math:`M` antennas
+    and bandwidth :math:`B`; estimates are assigned so that their distances to the paths are smallest. Errors are those
+    of snapshots in which all paths are found (``found``), NaN where these are fewer than one in twenty; the bounds are
+    RMS values over all phases.
 
     Returns:
         Dataset (``snr_db``) with ``angle_error`` and ``angle_bound`` [rad], ``delay_error`` and ``delay_bound`` [s],

@@ -1,4 +1,4 @@
-"""The online estimator: IQ samples in, the strongest paths that explain them out.
+"""The online estimator: IQ samples in, the strongest paths that explain them, out.
 
 Maximum likelihood, eq. (23); the fit itself is in :mod:`locus.receiver.fit_numpy`, on GPUs in
 :mod:`locus.receiver.fit`. PyTorch is only imported on machines that may have a GPU.

@@ -1,8 +1,9 @@
 """Greedy maximum-likelihood fit: channels of many snapshots in, their paths out. For GPUs.
 
 A matched filter proposes a path, Levenberg-Marquardt refines all paths found so far jointly, and the next path is
-sought in the residual. Phases are referred to the centre of the band and of the array, where delay, angle and gain
-are least coupled. All snapshots go side by side; on CPUs :mod:`locus.receiver.fit_numpy` takes the same steps faster.
+sought in the residual. Phases are referred to the centre of the band and of the array, where delay, angle and gain are
+least coupled. All snapshots are processed side by side; on CPUs :mod:`locus.receiver.fit_numpy` takes the same steps
+faster.
 """
 
 from __future__ import annotations

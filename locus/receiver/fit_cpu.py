@@ -16,13 +16,15 @@ from locus.settings.config import EstimatorOptions
 # mypy: disable-error-code="no-untyped-def"
 
 PROPOSED = 0.95
-"""Share of the threshold that a peak of the matched filter must reach on the grid to be refined."""
+"""Share of the threshold that a peak of the matched filter must be able to reach, between grid points, to be
+refined."""
 DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e9
 """Damping of the first step, and its bounds."""
 DAMPING_FACTOR = 10.0
 """By how much the damping grows after a step that fails, and falls after one that does not."""
 REGULAR = 1e-12
-"""Least damping, relative to the largest diagonal element: a path without gain has no derivative by angle and delay."""
+"""Least damping, relative to the largest diagonal element: a path without gain has no derivative with respect to angle
+and delay."""
 CONVERGED = 1e-9
 """Decrease of the cost per step, in units of the noise variance, below which a fit has converged."""
 ROUNDING = 1e-14
@@ -32,7 +34,10 @@ BOUND_MARGIN = 1e-12
 
 
 def proposal(options: EstimatorOptions, level: float) -> float:
-    """Least height of a grid point that is refined; the peak beside it may be higher, by the padding."""
+    """Least height of a grid point that is refined.
+
+    The true peak lies between grid points and may be higher; how much depends on the padding.
+    """
     return PROPOSED * level * (np.sinc(0.5 / options.angle_padding) * np.sinc(0.5 / options.delay_padding)) ** 2
 
 

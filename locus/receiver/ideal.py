@@ -1,13 +1,13 @@
 r"""An ideal estimator: traced paths in; what it would report if every path were alone, with the errors of theory, out.
 
 In a real estimator, paths disturb each other, those closer than a resolution cell merge, and fits end in local optima.
-This one does not. With the energy :math:`E` of a path (the SNR times :math:`N M`, with :math:`N` subcarriers and
-:math:`M` antennas) it finds the energy :math:`x`; :math:`2 x` is noncentral chi-square with four degrees of freedom and
-noncentrality :math:`2 E`, as it maximises over angle and delay. It reports the path if :math:`x` exceeds the threshold
-of the usual estimator. Errors of sine and delay [samples] are Gaussian with the Cramér-Rao variances
-:math:`6 / (\pi^2 (M^2 - 1) e)` and :math:`3 N^2 / (2 \pi^2 (N^2 - 1) e)` at :math:`e = \sqrt{x E}`, because the higher
-the peak of a path of given energy, the closer it tends to lie to the true place. False paths are those of pure noise:
-their number is Poisson, with the density :math:`C (x - 3/2)\, e^{-x}` in energy (see
+This one has none of these problems. With the energy :math:`E` of a path (the SNR times :math:`N M`, with :math:`N`
+subcarriers and :math:`M` antennas) it finds the energy :math:`x`; :math:`2 x` is noncentral chi-square with four
+degrees of freedom and noncentrality :math:`2 E`, as it maximises over angle and delay. It reports the path if :math:`x`
+exceeds the threshold of the usual estimator. Errors of sine and delay [samples] are Gaussian with the Cramér-Rao
+variances :math:`6 / (\pi^2 (M^2 - 1) e)` and :math:`3 N^2 / (2 \pi^2 (N^2 - 1) e)` at :math:`e = \sqrt{x E}`, because
+the higher the peak of a path of given energy, the closer it tends to lie to the true place. False paths are those of
+pure noise: their number is Poisson, with the density :math:`C (x - 3/2)\, e^{-x}` in energy (see
 :func:`locus.receiver.estimator.threshold`), uniform in sine and delay. Of all these, the strongest are reported, as
 many as the usual estimator reports at most.
 """

@@ -108,7 +108,7 @@ def _pairs(first: NDArray[np.float64], second: NDArray[np.float64], distance: fl
 
 
 def _scans(way: NDArray[np.float64], start: Pose) -> NDArray[np.float64]:
-    """Poses (pose, 3) every ``STEP`` along a way (n, 2), looking along it."""
+    """Poses (pose, 3) every ``STEP`` along a route (n, 2), looking along it."""
     if len(way) == 1:
         return np.array([[start.x, start.y, start.heading]])
     steps = np.diff(way, axis=0)

@@ -1,4 +1,4 @@
-"""Errors of the twin: a true room and pose in, the erroneous room and pose that the twin uses out.
+"""Errors of the twin: a true room and pose in, the erroneous room and pose that the twin uses, out.
 
 The signal always propagates in the true room; only the twin's floor plan, or the pose given to it, is wrong.
 """
@@ -41,7 +41,8 @@ def believed(layout: Layout, pose: Pose, errors: Mapping[str, Any], rng: Generat
             error of the receiver's position [m]; ``heading``: error of its heading [rad], to either side; ``scale``:
             relative error of all lengths of the plan, which is too large or too small about the room's centre, while
             the receiver stays where it is.
-        rng: errors are redrawn until the obstacles lie in the room without touching and the receiver in free space.
+        rng: draws the errors, again until the obstacles lie in the room without touching and the receiver in free
+            space.
 
     Raises:
         ValueError: a kind of error is unknown, or no valid room is found.

@@ -15,7 +15,8 @@ SIDES = (0.6, 2.4)
 MATERIAL = "wood"
 """Material of all furniture."""
 GAP = 1.0
-"""Least distance of a piece from walls, other pieces and places to keep clear [m]: a robot passes everywhere."""
+"""Least distance of a piece from walls, other pieces and places to keep clear [m], wide enough for a robot to pass
+everywhere."""
 
 _MAX_DRAWS = 100  # per piece
 

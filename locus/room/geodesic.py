@@ -1,6 +1,6 @@
 """Shortest routes in a room: walking distances between points, around walls, and which points are neighbours.
 
-A shortest way that is not straight bends only at corners that stick out into the free space. So the distances follow
+A shortest path that is not straight bends only at corners that stick out into the free space. So the distances follow
 from what the points and these corners see of each other.
 """
 
@@ -15,13 +15,13 @@ from locus.room.layout import Layout, check_points
 
 # mypy: disable-error-code="no-untyped-def"
 
-_ASIDE = 1e-6  # distance of a way from the corner at which it bends [m]
+_ASIDE = 1e-6  # distance of a path from the corner at which it bends [m]
 
 
 def geodesic_distances(layout: Layout, points: ArrayLike) -> NDArray[np.float64]:
-    """Length [m] of the shortest way between any two points (n, 2) of the free space, (n, n).
+    """Length [m] of the shortest path between any two points (n, 2) of the free space, (n, n).
 
-    It is infinite where obstacles separate two points. Walls have no clearance here: a way may touch them.
+    It is infinite where obstacles separate two points. Walls have no clearance here: a path may touch them.
 
     Raises:
         ValueError: a point is not in the free space.
@@ -42,13 +42,13 @@ def geodesic_distances(layout: Layout, points: ArrayLike) -> NDArray[np.float64]
 def neighbours(distance: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Pairs (n, n) with no third point that is nearer to both than they are to each other: the relative neighbourhood.
 
-    On a square grid, the four next points. All points that have a finite distance are connected through neighbours.
+    On a square grid, the four nearest points. All points that have a finite distance are connected through neighbours.
     """
     return np.asarray(_relative_neighbours(distance))
 
 
 def _bends(layout: Layout) -> NDArray[np.float64]:
-    """Points (n, 2) beside the corners at which a way may bend: those with more than half a turn of free space."""
+    """Points (n, 2) beside the corners at which a path may bend: those with more than half a turn of free space."""
     way = layout.walls[:, 2:] - layout.walls[:, :2]
     way /= np.hypot(way[:, 0], way[:, 1])[:, np.newaxis]
     before = np.empty_like(way)

@@ -48,11 +48,11 @@ class Frame:
         return math.radians(across * math.cos(math.radians(self.latitude))), math.radians(along)
 
     def metres(self, degrees: ArrayLike) -> NDArray[np.float64]:
-        """Metres (..., 2) of longitude and latitude (..., 2)."""
+        """Convert longitude and latitude (..., 2) to metres (..., 2)."""
         return (np.asarray(degrees, dtype=float) - (self.longitude, self.latitude)) * self.scale + (self.x, self.y)
 
     def degrees(self, metres: ArrayLike) -> NDArray[np.float64]:
-        """Longitude and latitude (..., 2) of metres (..., 2)."""
+        """Convert metres (..., 2) to longitude and latitude (..., 2)."""
         return (np.asarray(metres, dtype=float) - (self.x, self.y)) / self.scale + (self.longitude, self.latitude)
 
     def moved(self, x: float, y: float) -> Frame:
@@ -72,12 +72,12 @@ def find_frame(room: Polygon) -> Frame | None:
 
 
 def to_metres(polygon: Polygon, frame: Frame) -> Polygon:
-    """A polygon in degrees, in metres."""
+    """Convert a polygon from degrees to metres."""
     return _transformed(polygon, frame.metres)
 
 
 def to_degrees(shape: Any, frame: Frame) -> Any:
-    """A geometry in metres, in degrees."""
+    """Convert a geometry from metres to degrees."""
     return _transformed(shape, frame.degrees)
 
 

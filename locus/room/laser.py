@@ -61,7 +61,7 @@ def log_odds(
 ) -> NDArray[np.float32]:
     """Log odds (row, column) that the cells of a grid are occupied; 0 where nothing was seen.
 
-    Of each scan, a cell counts once: as hit if any echo lies in it, else as looked through if any beam passes it.
+    Each scan counts a cell once: as hit if any echo lies in it, else as looked through if any beam passes it.
 
     Args:
         laser: the scanner.

@@ -1,4 +1,4 @@
-"""Rooms drawn at random or read from GeoJSON: walls, free space, candidate positions and receiver poses."""
+"""Rooms drawn at random or read from files: walls, free space, candidate positions and receiver poses."""
 
 from __future__ import annotations
 

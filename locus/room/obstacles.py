@@ -17,7 +17,7 @@ SHAPES_PER_OBSTACLE = 100
 def draw_obstacles(
     rng: np.random.Generator, room: Room, num_obstacles: int, given: Sequence[Polygon] = ()
 ) -> tuple[tuple[Polygon, ...], int]:
-    """Draw obstacles that keep the required gaps, also from those ``given``.
+    """Draw obstacles that keep the required gaps, including from those ``given``.
 
     Returns the given ones followed by those drawn, possibly too few, and the number of attempts.
     """

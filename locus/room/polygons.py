@@ -23,7 +23,7 @@ from locus.settings.checks import check_range
 RECIPE = 2
 
 MAX_WALLS = 250
-"""Most walls of a layout, by default: as many as the twins trace."""
+"""Most walls of a layout, by default: as many as :func:`locus.locate` accepts."""
 TOLERANCE_CELLS, TOLERANCE = 2.0, 0.003
 """What stays within so many cells of a line, or this share of the room's size, is one straight wall."""
 SMALLEST = 4
@@ -69,7 +69,7 @@ class Face(NamedTuple):
     ring: Floats
     """Points (n, 2) around it."""
     hits: Floats
-    """Middles (n, 2) of the occupied cells that touch free ones, near the ring."""
+    """Centres (n, 2) of the occupied cells that touch free ones, near the ring."""
 
 
 def layout_of(
@@ -82,9 +82,9 @@ def layout_of(
 ) -> Layout:
     """Layout of the free space of a map; its attribute ``map_error`` says how far its walls are from the map's.
 
-    Free space is the largest connected part, or the one around ``inside``. Unknown cells are not free. An occupied
-    cell is one in which an echo was seen, so the wall's face lies in its middle on average, half a cell behind the
-    edge of the free cells; there is the wall, unless the cells on both sides are free.
+    Free space is the largest connected part, or the one around ``inside``. Unknown cells are not free. An occupied cell
+    is one in which an echo was seen, so the wall's face lies in its middle on average, half a cell behind the edge of
+    the free cells; that is where the wall is placed, unless the cells on both sides are free.
 
     Args:
         grid: the map.

@@ -1,8 +1,8 @@
-"""ROS maps: a ``map.yaml`` and the PGM image that it names in, an occupancy grid out; and back.
+"""ROS maps: a ``map.yaml`` and the PGM image that it names, in; an occupancy grid out; and back.
 
 The rules are those of ROS's ``map_server``: row 0 of the image is the top of the map, ``origin`` is the pose of the
 outer corner of the lower left pixel, and a pixel :math:`x` stands for the probability :math:`(255 - x) / 255` of being
-occupied, or for :math:`x / 255` with ``negate``.
+occupied, or for :math:`x / 255` with ``negate``, except in mode ``raw``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RosMap:
     occupied_thresh: float = 0.65
     """Cells with a higher probability are occupied. The default is that of ROS's ``map_saver``."""
     free_thresh: float = 0.196
-    """Cells with a lower probability are free, all others unknown. The default is that of ROS's ``map_saver``."""
+    """Cells with a lower probability are free; those in between are unknown. The default is that of ``map_saver``."""
     remarks: tuple[str, ...] = ()
     """What was changed when it was read, one line each."""
 

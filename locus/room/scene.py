@@ -1,6 +1,6 @@
 """Scenes of Sionna RT and Mitsuba: an XML file and its meshes in, surfaces with ITU materials out; and back.
 
-The file is untrusted: it may not declare entities, include other files, or name meshes outside of its own folder.
+The file is untrusted: it may not declare entities, include other files, or name meshes outside its own folder.
 """
 
 from __future__ import annotations

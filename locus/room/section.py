@@ -57,7 +57,7 @@ def cut(surfaces: list[Surface], height: float) -> Section:
     """Cut a scene at ``height`` [m] above its origin.
 
     Raises:
-        ValueError: nothing is cut there, no walls enclose a room, or a wall is of none of ITU's materials.
+        ValueError: nothing is cut there, no walls enclose a room, or a wall has no ITU material.
     """
     segments, owners, leaning = _segments(surfaces, height)
     remarks = _left_out(surfaces, height)

@@ -1,4 +1,4 @@
-"""Straightening: a ring of points along walls in; the corners of the few straight walls that they lie on out."""
+"""Straightening: a ring of points along walls in; the corners of the few straight walls that they lie on, out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Run(NamedTuple):
 
     @property
     def length(self) -> float:
-        """Length of the wall."""
+        """Length of the wall [cells]."""
         return float(np.hypot(*(self.ends[1] - self.ends[0])))
 
 
@@ -53,7 +53,7 @@ class Line(NamedTuple):
     normal: Floats
     """Unit normal (2)."""
     offset: float
-    """Distance from the origin [m], along the normal."""
+    """Distance from the origin [cells], along the normal."""
 
 
 def split(ring: Floats, tolerance: float, hits: Floats) -> list[Run]:

@@ -1,4 +1,4 @@
-"""A survey by a robot with a laser scanner: a room in; the occupancy grids that it can make of one drive out."""
+"""A survey by a robot with a laser scanner: a room in; the occupancy grids that it can make of one drive, out."""
 
 from __future__ import annotations
 

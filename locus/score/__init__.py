@@ -1,1 +1,1 @@
-"""Scores: LOCUS-DT, the baselines and the Bayes limit, all giving a posterior over the candidates."""
+"""Scores: LOCUS-DT, the baselines, the path set, walks and the ideal limits, all giving a posterior over candidates."""

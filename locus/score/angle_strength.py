@@ -1,4 +1,4 @@
-r"""Angles and strengths: traced paths of every candidate and observed paths in, a posterior that ignores delays out.
+r"""Angles and strengths: traced paths of every candidate and observed paths in, a posterior that ignores delays, out.
 
 A likelihood of the observed paths, for whoever distrusts delays of a receiver that is not synchronised. With the
 energies :math:`E` and :math:`x` of a traced and an observed path (the SNR times :math:`N M`, with :math:`N` subcarriers
@@ -38,16 +38,16 @@ from locus.settings.config import Radio
 RECIPE = 1
 
 SINE_EXCESS = 0.012
-"""Error of a sine beyond the Cramér-Rao bound [resolution cells, :math:`2 / M`]. All of these were set by hand: on
-training rooms, none of them moves the loss by more than 0.01 nats if it is halved or doubled."""
+"""Error of a sine beyond the Cramér-Rao bound [resolution cells, :math:`2 / M`]. All constants of this module were
+set by hand: on training rooms, none of them moves the loss by more than 0.01 nats if it is halved or doubled."""
 STRENGTH_EXCESS_DB = 0.3
 """Error of a strength beyond the noise [dB]."""
 DISTURBED = 0.08
 """Share of paths whose estimate is disturbed by another path; rare, but without it each costs many nats."""
 DISTURBED_CELLS = 0.2
-"""What that adds to the error of a sine [resolution cells]."""
+"""What a disturbance adds to the error of a sine [resolution cells]."""
 DISTURBED_DB = 6.0
-"""What that adds to the error of a strength [dB]."""
+"""What a disturbance adds to the error of a strength [dB]."""
 MISS = 0.05
 """Probability that a path above the threshold is not reported."""
 UNKNOWN = 0.02
@@ -59,12 +59,15 @@ _SHARES = (1.0 - DISTURBED, DISTURBED)
 _CELLS = (SINE_EXCESS, math.hypot(SINE_EXCESS, DISTURBED_CELLS))
 _DECIBELS = (STRENGTH_EXCESS_DB, math.hypot(STRENGTH_EXCESS_DB, DISTURBED_DB))
 _WEAKEST = 0.5  # energy below which a traced path cannot be told from noise
-_FAR = 40.0  # exponent from which on a density counts as zero
+_FAR = 40.0  # exponent beyond which a density counts as zero
 _LOWEST = 2.5  # the density of noise peaks holds for high energies; below this one it stays constant
 
 
 class AngleStrength(PathListScorer):
-    """Likelihood of the angles and strengths of the observed paths, given those of the traced paths."""
+    """Likelihood of the angles and strengths of the observed paths, given those of the traced paths.
+
+    Arguments are those of :class:`locus.score.path_lists.PathListScorer`.
+    """
 
     name: ClassVar[str] = "angle_strength"
 

@@ -1,4 +1,4 @@
-r"""Errors shared by all paths: an assignment of observed to traced paths in, how much better they explain it out.
+r"""Errors shared by all paths: an assignment of observed to traced paths in, how much better they explain it, out.
 
 Receiver position :math:`\mathbf r` and heading :math:`\phi` err once for all paths of a snapshot. With
 :math:`\mathbf e` the unit vector towards the source of a path, the image of the transmitter, and :math:`\ell` the

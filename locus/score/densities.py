@@ -29,15 +29,18 @@ RECIPE = 1
 LEAST_WIDTH = 1e-3
 """Least width of a density: 5 cm in a room of 100 m."""
 LEAST_DISTANCE = 1e-6
-"""Nearer to the receiver a density of distance and direction, over the plane, grows no more."""
+"""Distance below which a density in polar coordinates no longer grows towards the receiver."""
 WRAPS = 2
-"""Turns to either side that a wrapped Gaussian sums."""
+"""Turns to either side over which a wrapped Gaussian is summed."""
 
 _POSE = 4  # x, y, cosine and sine of the heading
 
 
 class DensityNetwork(Method):
-    """A network with hidden layers (64, 16) that predicts the parameters of a two-dimensional density."""
+    """A network with hidden layers (64, 16) that predicts the parameters of a two-dimensional density.
+
+    Arguments are those of :class:`locus.score.method.Method`.
+    """
 
     encodings: ClassVar[tuple[str, ...]] = ("plain", "turned")
     num_outputs: int
@@ -93,7 +96,10 @@ class DensityNetwork(Method):
 
 
 class GaussCart(DensityNetwork):
-    """A Gaussian in Cartesian coordinates."""
+    """A Gaussian in Cartesian coordinates.
+
+    Arguments are those of :class:`locus.score.method.Method`.
+    """
 
     name = "gauss_cart"
     num_outputs = 5
@@ -104,7 +110,10 @@ class GaussCart(DensityNetwork):
 
 
 class GmmCart(DensityNetwork):
-    """A mixture of three Gaussians in Cartesian coordinates."""
+    """A mixture of three Gaussians in Cartesian coordinates.
+
+    Arguments are those of :class:`locus.score.method.Method`.
+    """
 
     name = "gmm_cart"
     num_components = 3
@@ -126,7 +135,10 @@ class GmmCart(DensityNetwork):
 
 
 class GaussPolar(DensityNetwork):
-    """A Gaussian in polar coordinates, distance and direction from the receiver."""
+    """A Gaussian in polar coordinates, distance and direction from the receiver.
+
+    Arguments are those of :class:`locus.score.method.Method`.
+    """
 
     name = "gauss_polar"
     num_outputs = 6
@@ -134,9 +146,10 @@ class GaussPolar(DensityNetwork):
     def log_density(self, positions: Tensor, outputs: Tensor, pose: Tensor) -> Tensor:
         """Gaussian in distance, truncated at zero, and direction, wrapped; as a density per unit area.
 
-        The distance has a Gaussian marginal; given the distance, the direction is a wrapped Gaussian whose mean is
-        linear in the distance. Together they have a full covariance, parametrised by its Cholesky factor. The factor
-        1/r converts the density in polar coordinates to one per unit area.
+        The distance has a truncated Gaussian marginal; given the distance, the direction is a wrapped Gaussian whose
+        mean is linear in the distance. Together they have a full covariance, parametrised by its Cholesky factor. The
+        factor :math:`1 / r`, with the distance :math:`r`, converts the density in polar coordinates to one per unit
+        area.
         """
         offset = positions - pose[..., :2]
         distance = torch.hypot(offset[..., 0], offset[..., 1]).clamp_min(LEAST_DISTANCE)

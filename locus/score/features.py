@@ -26,7 +26,7 @@ def features(paths: xr.Dataset, num_paths: int = 6, options: FeatureOptions | No
 
     Args:
         paths: ``aoa``, ``snr_db`` and ``valid`` (..., path), strongest first.
-        num_paths: number of strongest paths to use, K in the paper.
+        num_paths: number of strongest paths to use, :math:`K` in the paper.
         options: SNR range and order of the paths; by default those of ``FeatureOptions()``.
 
     Returns:

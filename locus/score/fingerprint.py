@@ -13,7 +13,8 @@ from the differences of sines, delays and strengths, with :math:`M` antennas and
 delay in resolution cells, strength in decades of amplitude; a path on either side that has no partner costs 1/2, so
 that pairs with :math:`d > 1` are never made. Sines are compared modulo 2 and delays modulo the pilot's period. The sync
 offset is the one with the smallest distance among those that bring the strongest observed path onto a traced one. The
-posterior is proportional to :math:`e^{-\text{distance} / \text{temperature}}`: a single number to fit.
+posterior is proportional to :math:`e^{-D/T}`, with the distance :math:`D` and a temperature :math:`T`, the only number
+to fit.
 """
 
 from __future__ import annotations

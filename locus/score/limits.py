@@ -35,7 +35,8 @@ Look = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 def bayes(paths: xr.Dataset, snapshots: xr.Dataset, radio: Radio | None = None) -> xr.DataArray:
     r"""Log posterior, eq. (2), of a receiver that knows each candidate's signal except for carrier phase and timing.
 
-    A snapshot is :math:`y = e^{j \phi} D(t) s` + noise. The phase is integrated in closed form, which gives
+    A snapshot is :math:`y = e^{j \phi} D(t) s + \text{noise}`, where :math:`s` is the candidate's signal and
+    :math:`D(t)` shifts it in time by the sync offset :math:`t`. The phase is integrated in closed form, which gives
     :math:`I_0(2 |s^H D(t)^H y|)\, e^{-|s|^2}`; the offset :math:`t` numerically. The prior is uniform over the
     candidates with paths.
 

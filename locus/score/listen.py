@@ -1,8 +1,8 @@
-r"""Where to listen next: what is known of the transmitter and poses within reach in, the information they promise out.
+r"""Where to listen next: what is known of the transmitter, and poses in reach, in; the information they promise, out.
 
 The information that a snapshot promises is the mutual information between it and the transmitter's position: by how
 many nats it will narrow the posterior, on average. It has no closed form. With :math:`p_i` the probability of candidate
-i, :math:`L_i` its likelihood and :math:`y_i` the path set that the twin predicts of it, free of noise, it is
+:math:`i`, :math:`L_i` its likelihood and :math:`y_i` the path set that the twin predicts of it, free of noise, it is
 approximated by
 
 .. math::
@@ -49,8 +49,8 @@ def within_reach(layout: Layout, pose: Pose, step: float, num_directions: int = 
         num_directions: number of directions, evenly spaced, beginning with the present heading.
 
     Returns:
-        The steps whose way keeps the room's clearance from every wall; then the turns, the present heading last, since
-        a second snapshot from the same pose adds least.
+        The steps whose route keeps the room's clearance from every wall; then the turns, the present heading last,
+        since a second snapshot from the same pose adds least.
     """
     check_range("step", step, 0.0, open_low=True)
     check_range("num_directions", num_directions, 1)
@@ -164,6 +164,6 @@ def predicted(paths: xr.Dataset, scorer: PathSet) -> xr.Dataset:
 
 
 def _is_free(layout: Layout, way: shapely.LineString, clearance: float) -> bool:
-    """Whether a way lies in free space, at least ``clearance`` [m] from every wall."""
+    """Whether a route lies in free space, at least ``clearance`` [m] from every wall."""
     space = layout.free_space
     return bool(space.contains(way) and space.boundary.distance(way) >= clearance)

@@ -37,7 +37,7 @@ _TYPES = (np.float32, np.int8, np.int16)
 
 
 class LiteScorer:
-    """A pairwise network run by LiteRT; :func:`load_lite` makes one from a file, whose ``name`` messages repeat."""
+    """A pairwise network run by LiteRT; :func:`load_lite` makes one from a file; error messages quote its ``name``."""
 
     sees = "observed"
 

@@ -98,9 +98,10 @@ def weight_bytes(content: bytes) -> int:
 
 
 def equalised(tensors: Mapping[str, Float], rooms: Rooms) -> dict[str, Float]:
-    """The same network with hidden units of equal ranges over some rooms, so that one step size suits all of them.
+    r"""The same network with hidden units of equal ranges over some rooms, so that one step size suits all of them.
 
-    As ReLU(k x) = k ReLU(x), a unit's scale can move into the next layer, and no score changes but by rounding.
+    As :math:`\mathrm{ReLU}(k x) = k\, \mathrm{ReLU}(x)` for :math:`k > 0`, a unit's scale can move into the next
+    layer, and scores change only by rounding.
     """
     new = {name: values.astype(np.float64) for name, values in tensors.items()}
     halves = [_halves(new, *room) for room in rooms]

@@ -1,4 +1,4 @@
-"""Header of a LiteRT file: bytes of a ``.tflite`` in, what ``locus export`` wrote into its metadata out.
+"""Header of a LiteRT file: bytes of a ``.tflite`` in, what ``locus export`` wrote into its metadata, out.
 
 A ``.tflite`` is a FlatBuffer: tables that point to each other. Only those that lead to the header are read here, every
 offset is checked before use, and a checksum over the whole file comes before any runtime sees the rest.
@@ -34,7 +34,7 @@ def read_header(content: bytes, name: str) -> dict[str, Any]:
     """Header of a LiteRT file; ``name`` is the file's, for errors.
 
     Raises:
-        LiteFileError: the file is no LiteRT file, has no header, or has changed since it was made.
+        LiteFileError: the file is not a LiteRT file, has no header, or has changed since it was made.
     """
     if content[4:8] != _MAGIC:
         raise LiteFileError(f"Expected a .tflite file in {name}, got other content")

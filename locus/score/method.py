@@ -23,7 +23,11 @@ RECIPE = 1
 
 
 class Method(nn.Module, ABC):  # type: ignore[misc]
-    """A network that scores every candidate of a group for every snapshot."""
+    """A network that scores every candidate of a group for every snapshot.
+
+    Args:
+        options: options of the network; by default those of ``MethodOptions()``.
+    """
 
     name: ClassVar[str]
     sees: ClassVar[str] = "observed"

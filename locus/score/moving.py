@@ -1,14 +1,14 @@
-r"""A transmitter that moves: traced and observed paths at several times in, a posterior of where it is now out.
+r"""A transmitter that moves: traced and observed paths at several times in, a posterior of where it is now, out.
 
 A forward filter on the candidates. In the time :math:`\Delta t` between two snapshots the transmitter goes anywhere
-within the distance :math:`r`, ``speed`` times :math:`\Delta t`, measured along the shortest way around walls, all
+within the distance :math:`r`, ``speed`` times :math:`\Delta t`, measured along the shortest route around walls, all
 places with the same probability. Whatever the bound allows is then as probable as anything else that it allows:
-standing still, turning, or straight ahead.
+standing still, turning, or going straight ahead.
 
 Each candidate stands for a square cell of side :math:`h`, and the transmitter may be anywhere in its own. A
 displacement :math:`w` then leads from a cell to another one, :math:`d` away, with probability
 :math:`L(w_x - d_x)\, L(w_y - d_y)`, where :math:`L(t) = \max(0, 1 - |t| / h)`, which is averaged over all :math:`w` up
-to :math:`r`. With :math:`r` far below :math:`h` the probability to change cell is that of a transmitter that goes on
+to :math:`r`. With :math:`r` far below :math:`h` the probability of changing cell is that of a transmitter that goes on
 through its cells, proportional to :math:`r / h`: steps that are shorter than a cell do not freeze it, and up to
 :math:`r = h` the variance after :math:`n` steps of :math:`r / n` is the same for every :math:`n`. Since directions are
 drawn anew at each snapshot, many steps longer than a cell spread less than a single one of the same total length.
@@ -129,7 +129,7 @@ class Moving:
 
 
 class Steps:
-    """Where a transmitter goes from each candidate: ways around walls in, probabilities of changing cell out.
+    """Where a transmitter goes from each candidate: routes around walls in, probabilities of changing cell out.
 
     Args:
         layout: the room.
@@ -190,7 +190,7 @@ def _overlap(dx, dy, reach, side):
 
 @njit(cache=True)
 def _overlaps(xy, distance, near, reach, side):
-    """Probability of each step (n, n) where no wall cuts it off; around corners, the bent way counts as straight.
+    """Probability of each step (n, n) where no wall cuts it off; around corners, the bent route counts as straight.
 
     Neighbours farther apart than a cell, as at the ends of a passage too narrow for candidates, share a larger one.
     """

@@ -25,7 +25,7 @@ class MethodOptions:
     """Options of a network, stored with its weights."""
 
     num_paths: int = 6
-    """Number of traced and of observed paths used, K in the paper."""
+    """Number of traced and of observed paths used, :math:`K` in the paper."""
     features: FeatureOptions = field(default_factory=FeatureOptions)
     size: float = 100.0
     """Side of the training rooms [m]; the baselines' unit of length is half of it."""

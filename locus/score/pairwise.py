@@ -1,4 +1,4 @@
-"""LOCUS-DT's network, G of eq. (8): features of a candidate's traced paths and of the observed paths in, a score out.
+r"""LOCUS-DT's network, :math:`G_\omega` of eq. (8): features of a candidate and of the observed paths in, a score out.
 
 Each side has a linear layer; two more layers follow on their sum.
 """

@@ -80,7 +80,7 @@ class Widths(NamedTuple):
     """Scales of the radio and of the estimator."""
 
     sine: float
-    """Variance of an estimated sine at energy 1; 0 if a single antenna sees no angles."""
+    """Variance of an estimated sine at energy 1; 0 for a single antenna, which sees no angles."""
     delay: float
     """Variance of an estimated delay at energy 1 [samples²]."""
     sine_excess: float
@@ -100,7 +100,7 @@ class Widths(NamedTuple):
     samples_per_metre: float
     """Delay per metre [samples/m]."""
     most_delay: float
-    """Largest variance of a delay [samples²], which is known modulo the period only."""
+    """Largest variance of a delay [samples²], which is known only modulo the period."""
     period: float
     """Period of the pilot [samples]."""
     blur: float

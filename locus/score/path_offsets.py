@@ -22,7 +22,7 @@ SCALE = 1e-150
 CLOSE, SIMILAR = 0.125, 1.5
 """No nodes within half a standard deviation of a term with nodes and similar sharpness."""
 FAR = 18.0
-"""Exponent from which on a Gaussian counts as zero."""
+"""Exponent beyond which a Gaussian counts as zero."""
 OVERLAP = 8.0
 """Exponent up to which two terms overlap."""
 
@@ -123,5 +123,5 @@ def product_at(terms, owner, num_near, offset, period):
 
 @njit(cache=True, fastmath=True)
 def between(offset, period):
-    """Offset modulo the period, in about [−period / 2, period / 2]."""
+    """Offset modulo the period :math:`P`, in about :math:`[-P / 2, P / 2]`."""
     return offset - period * math.floor(offset / period + 0.5)

@@ -13,11 +13,11 @@ reported with some probability, with errors that theory gives; whatever else is 
   energy, the closer it tends to lie to the true place. The twin's errors add variances (:mod:`locus.score.tolerance`).
 - False paths have the density :math:`C (x - 3/2)\, e^{-x} / (2 N)` in :math:`x`, :math:`s` and :math:`d`, with
   :math:`C = \tfrac{\pi}{3} \sqrt{(N^2 - 1)(M^2 - 1)}`: the derivative of the expected number of noise peaks, see
-  :func:`locus.receiver.estimator.threshold`. Paths of the world that the twin does not trace have a density that falls
-  as :math:`x^{-3/2}`.
+  :func:`locus.receiver.estimator.threshold`. Real paths that the twin does not trace have a density that falls as
+  :math:`x^{-3/2}`.
 - Of two traced paths side by side, the stronger may absorb the weaker, and is then estimated elsewhere
   (:func:`locus.score.path_arrays.arrange_traced`).
-- If the observed paths come with what they leave, and a component knows where an unreported path would be, the power at
+- If the observed paths come with a residual, and a component knows where an unreported path would be, the power at
   that place replaces the mere absence (:mod:`locus.score.soft_detection`).
 
 Given :math:`t`, observed paths are independent, if one traced path may explain several of them (the exact sum over

@@ -64,9 +64,10 @@ MOST_SEEN = 32
 LEAST_ROOT = 0.2
 """Root of the energy below which paths have no wider errors."""
 MOST_SINE = 0.25
-"""Largest variance of a sine, which is known modulo 2 only."""
+"""Largest variance of a sine, which is known only modulo 2."""
 NO_ANGLE = math.pi / 4
-"""In place of 1 / (2 variance): gives the density 1/2 of a sine that is not observed."""
+r"""In place of :math:`1 / (2 \sigma^2)`, with the variance :math:`\sigma^2` of a sine: gives the density 1/2 of a sine
+that is not observed."""
 
 _BLOCK = 32  # candidates that share one workspace
 

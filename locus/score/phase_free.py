@@ -1,7 +1,7 @@
 r"""The phase-free limit: traced paths of a group and its snapshots in; the log posterior without path phases out.
 
 A receiver knows angle, delay and amplitude :math:`a_p` of every path of a candidate; the phases are independent and
-uniform. Given the sync offset, a snapshot is :math:`y = \sum_p a_p e^{j \phi_p} b_p` + noise. The integral over
+uniform. Given the sync offset, a snapshot is :math:`y = \sum_p a_p e^{j \phi_p} b_p + \text{noise}`. The integral over
 all phases has no closed form, so it is estimated by importance sampling. The reference is the phase-blind receiver,
 whose gains are Gaussian. An offset is drawn from its posterior; then the paths, strongest first, get a phase each,
 while the gains of all later paths stay Gaussian, with covariance :math:`S_p = I + \sum_{k > p} a_k^2 b_k b_k^H`. With
@@ -45,10 +45,10 @@ from locus.twin.antenna import array_response
 RECIPE = 1
 
 LEAST = 1e-6
-"""Phase-blind posterior from which on a candidate is sampled."""
+"""Phase-blind posterior above which a candidate is sampled."""
 
 _BATCH = 4096  # draws evaluated together
-_DOUBTFUL = 1 / 16  # variance of a log mean from which on it rests on fewer than about 16 draws
+_DOUBTFUL = 1 / 16  # variance of a log mean beyond which it rests on fewer than about 16 draws
 
 
 def phase_free(

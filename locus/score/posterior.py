@@ -1,4 +1,4 @@
-"""Posterior: scores of all candidates in, labelled probabilities that sum to 1 out. Needs neither torch nor weights."""
+"""Posterior: scores of all candidates in, labelled probabilities that sum to 1, out. Needs no torch and no weights."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def normalise(scores: NDArray[np.floating], prior: ArrayLike | None = None) -> N
 
 
 def check_scores(scores: NDArray[np.floating]) -> None:
-    """Raise a ValueError unless scores (..., candidate) rank the candidates: none NaN or inf, not all minus infinity.
+    """Raise a ValueError unless scores (..., candidate) rank the candidates: none NaN or +∞, not all −∞.
 
     Otherwise there is no posterior, and nothing that looks like one may be returned.
     """

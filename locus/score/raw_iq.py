@@ -35,10 +35,9 @@ class RawOptions(MethodOptions):
 def compress(iq: NDArray[np.complex128], noise_power: float) -> NDArray[np.float32]:
     r"""Network inputs (..., 2 × sample × antenna) from samples (..., sample, antenna): real and imaginary parts.
 
-    A sample of magnitude a, in units of the noise amplitude, keeps its phase and gets the magnitude
-    :math:`\log(1 + a)`.
-    No information is lost, and inputs are of order one although the received power varies over many orders of
-    magnitude.
+    A sample of magnitude :math:`a`, in units of the noise amplitude, keeps its phase and gets the magnitude
+    :math:`\log(1 + a)`. No information is lost, and inputs are of order one although the received power varies over
+    many orders of magnitude.
     """
     samples = iq / np.sqrt(noise_power)
     magnitude = np.abs(samples)
@@ -48,7 +47,10 @@ def compress(iq: NDArray[np.complex128], noise_power: float) -> NDArray[np.float
 
 
 class RawDensity(DensityNetwork):
-    """A density whose parameters are predicted from samples and pose."""
+    """A density whose parameters are predicted from samples and pose.
+
+    Arguments are those of :class:`locus.score.method.Method`.
+    """
 
     sees = "snapshots"
     encodings = ("plain",)
@@ -59,15 +61,24 @@ class RawDensity(DensityNetwork):
 
 
 class RawGaussCart(RawDensity, GaussCart):
-    """Gauss-Cart on samples."""
+    """Gauss-Cart on samples.
+
+    Arguments are those of :class:`locus.score.method.Method`.
+    """
 
 
 class RawGaussPolar(RawDensity, GaussPolar):
-    """Gauss-Polar on samples."""
+    """Gauss-Polar on samples.
+
+    Arguments are those of :class:`locus.score.method.Method`.
+    """
 
 
 class RawGmmCart(RawDensity, GmmCart):
-    """GMM-Cart on samples."""
+    """GMM-Cart on samples.
+
+    Arguments are those of :class:`locus.score.method.Method`.
+    """
 
 
 RAW_DENSITIES: dict[str, type[RawDensity]] = {kind.name: kind for kind in (RawGaussCart, RawGaussPolar, RawGmmCart)}

@@ -1,4 +1,4 @@
-"""Path sets drawn from the likelihood's own model: traced paths in, what an estimator would report of them out.
+"""Path sets drawn from the likelihood's own model: traced paths in, what an estimator would report of them, out.
 
 The model is that of :mod:`locus.score.path_set`, with one component of the mixture per set.
 """

@@ -1,4 +1,4 @@
-r"""Soft detection: what reported paths leave of a snapshot in, how well it fits a candidate's unreported paths out.
+r"""Soft detection: what reported paths leave of a snapshot, in; how well it fits a candidate's unreported paths, out.
 
 The likelihood of path sets otherwise knows of an unreported path only that its energy was below the threshold. If the
 twin says exactly where a path would be, the matched filter's power :math:`P` at that place tells more. A path of energy

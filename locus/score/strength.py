@@ -7,12 +7,12 @@ energy :math:`x` such that :math:`2 x` is noncentral chi-square with four degree
 
 .. math::
 
-    f(x \mid E) = \sqrt{x / E}\; e^{-x - E} I_1(2 \sqrt{x E}), \\
-    P(x > T \mid E) = Q_2(\sqrt{2 E}, \sqrt{2 T}),
+    f(x \mid E) &= \sqrt{x / E}\; e^{-x - E} I_1(2 \sqrt{x E}), \\
+    P(x > T \mid E) &= Q_2(\sqrt{2 E}, \sqrt{2 T}),
 
-with Marcum's :math:`Q` function. An uncertain amplitude widens it: :math:`x = v y`, where :math:`y` has noncentrality
-:math:`(E + 2) / v - 2`. The mean stays :math:`E + 2`, the variance of :math:`\sqrt x` grows from :math:`1/2` to about
-:math:`v / 2`, and both functions keep their form.
+with Marcum's :math:`Q` function. An uncertain amplitude widens the distribution: :math:`x = v y`, where :math:`y` is
+distributed like :math:`x`, but for the energy :math:`(E + 2) / v - 2`. The mean stays :math:`E + 2`, the variance of
+:math:`\sqrt x` grows from :math:`1/2` to about :math:`v / 2`, and both functions keep their form.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from numpy.typing import NDArray
 # mypy: disable-error-code="no-untyped-def"
 
 BEND = 8.0
-r"""In the table of detection, centre :math:`a` is at :math:`a / (a + \mathtt{BEND})` of its rows, so that a few of them
+r"""In the table of detection, centre :math:`a` is at :math:`a / (a + \mathtt{BEND})` of the rows, so that a few rows
 reach from 0 to infinity."""
 ROWS, REACH, STEPS = 128, 5.0, 20
-"""Number of its rows, the distance from the centre that is tabulated, and entries per unit of it."""
+"""Number of rows of the table of detection, largest distance from the centre that it covers, and entries per unit of
+this distance."""
 FINE = 16
-"""Integration steps per entry."""
+"""Integration steps per entry of the table of detection."""
 
 
 @njit(cache=True, fastmath=True)
@@ -54,7 +55,7 @@ def bessel_over(z):
 
 @njit(cache=True, fastmath=True)
 def shape(root_energy, gain_variance):
-    r"""Centre :math:`\sqrt{(E + 2) / v - 2}` of the root of a path's strength, 0 at least, and :math:`1 / \sqrt v`.
+    r"""Centre :math:`\sqrt{(E + 2) / v - 2}` of the root of a path's strength, at least 0, and :math:`1 / \sqrt v`.
 
     ``root_energy`` is :math:`\sqrt E`, and :math:`v = 1 + 2 g E` with ``gain_variance`` :math:`g`, the variance of the
     relative error of the amplitude.

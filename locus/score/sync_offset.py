@@ -3,7 +3,7 @@ r"""The unknown sync offset: a log likelihood, from the output power of a receiv
 With the offset :math:`t` in pilot periods, the power :math:`q(t)` of a candidate is a trigonometric polynomial, given
 exactly by its Fourier coefficients. A receiver integrates :math:`e^q`, or :math:`I_0(2 \sqrt q)` if it knows the phases
 of the paths, over the prior of :math:`t`. A weak signal gives a smooth integrand, which a grid of bins resolves. A
-strong one gives peaks of any narrowness, which are integrated locally: cells are halved until the integrand varies
+strong one gives arbitrarily narrow peaks, which are integrated locally: cells are halved until the integrand varies
 little within each.
 """
 
@@ -31,7 +31,7 @@ CELLS = 2
 STEEP = 4.0
 """Amount [nat] by which the logarithm of the integrand may vary within a cell."""
 HOPELESS = 60.0
-"""Depth below the best candidate [nat] from which on a candidate's highest bin replaces its integral."""
+"""Depth [nat] below the best candidate beyond which a candidate's highest bin replaces its integral."""
 
 _SINGLE = 1e-5  # relative error of q in single precision, with a margin
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)

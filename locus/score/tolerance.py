@@ -26,7 +26,7 @@ _MOST = 1e6  # of any constant: cells, decibels, paths
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far the twin may be off. All zero: the twin is exact. The defaults span an exact to a rough twin."""
+    """How far the twin may be off. All zero: it is exact. The defaults range from an exact twin to a rough one."""
 
     plan: float = 1.0
     """Displacement of walls and obstacles [m]."""
@@ -50,8 +50,8 @@ class Constants:
 
     The defaults are first guesses; :func:`locus.score.path_set_file.load_constants` reads the fitted values.
 
-    None of it depends on the radio. A resolution cell is 2 / ``num_antennas`` in the sine of the angle, and one sample
-    in delay.
+    None of them depends on the radio. A resolution cell is :math:`2 / M` in the sine of the angle, with :math:`M`
+    antennas, and one sample in delay.
     """
 
     sine_excess: float = 0.012
@@ -67,7 +67,7 @@ class Constants:
     tail_db: float = 6.0
     """Error of a disturbed strength [dB]."""
     merge_cells: float = 0.6
-    """Distance at which two paths are reported as one with probability 1/e [resolution cells]."""
+    """Distance at which two paths are reported as one with probability :math:`1 / e` [resolution cells]."""
     miss: float = 0.02
     """Probability that a path above the threshold is not reported."""
     miss_per_metre: float = 0.13
@@ -93,7 +93,7 @@ class Constants:
     changed_unknown: float = 0.5
     """Expected number of observed paths that the twin does not trace, if obstacles have changed."""
     doubt: float = 0.4
-    """Temperature that a twin at the full tolerance adds to 1, for errors that several paths of it share."""
+    """Temperature that a twin at the full tolerance adds to 1, for errors shared by several of its paths."""
     false_alarm: float = 0.999
     """False-alarm rate of the estimator that suits the likelihood best."""
     floor: float = 0.015
@@ -131,7 +131,7 @@ class Constants:
 
 
 class Components(NamedTuple):
-    """Error models of the mixture, each field (component); the most probable first."""
+    """Error models of the mixture, each field (component); the exact twin first."""
 
     weight: NDArray[np.float64]
     """Prior probability; sums to 1."""
@@ -158,9 +158,9 @@ def components(tolerance: Tolerance, constants: Constants) -> Components:
 
     A level takes its share of all tolerances at once, but the compass may be wrong alone. The position errs by that
     much in a random direction, which gives half its square as the variance along any axis. A wall that is displaced
-    along its normal moves the image of the receiver by twice as much, also in a random direction relative to the path:
-    twice the square per reflection. One component has every wall where the plan has it, but some obstacles are gone or
-    new: many paths are blocked, and others appear.
+    along its normal moves the image of the transmitter by twice as much, also in a random direction relative to the
+    path: twice the square per reflection. One component has every wall where the plan has it, but some obstacles are
+    gone or new: many paths are blocked, and others appear.
     """
     rows: dict[tuple[float, ...], float] = {}
     kinds = zip(constants.levels, constants.compass, constants.weights, constants.num_headings, strict=True)

@@ -48,7 +48,7 @@ class Trained(NamedTuple):
     history: dict[str, list[float]]
     """Per epoch: adjusted losses on the validation layouts and on as many training layouts, learning rate, seconds."""
     best_epoch: int
-    """Epoch with the lowest validation loss, whose weights were kept."""
+    """Epoch with the lowest validation loss, whose weights were kept, counted from 0."""
     reason: str
     """Why training ended."""
 

@@ -25,7 +25,7 @@ from locus.settings.checks import check_range
 from locus.settings.config import EstimatorOptions, Radio
 
 UNUSUAL = 0.01
-"""A twin that fits worse than this is probably wrong."""
+"""p-value below which a twin is probably wrong."""
 
 _ALIKE = 1e-6  # statistics that differ by less are tied
 
@@ -49,7 +49,7 @@ def twin_fit(
         spacing: distance between neighbouring candidates [m], if the transmitter may be between them.
 
     Returns:
-        DataArray () or (snapshot), uniform in [0, 1] if the twin is exact and low if it is wrong.
+        scalar DataArray, or (snapshot), uniform in [0, 1] if the twin is exact and low if it is wrong.
 
     Raises:
         ValueError: an input has the wrong dimensions or values that are not finite.

@@ -1,4 +1,4 @@
-"""A walk: snapshots of one still transmitter from several poses in, a posterior after each of them out.
+r"""A walk: snapshots of one stationary transmitter from several poses in, a posterior after each of them out.
 
 Snapshots of a walk share errors: the compass is off by the same angle every time, the same wall is displaced by the
 same distance, the transmitter stands at the same place in its cell. Multiplying likelihoods would count each error once
@@ -10,8 +10,10 @@ snapshot; the best assignment of observed to traced paths then updates both. How
 A wrong plan also blocks paths that the twin traces. A path blocked at one pose is probably blocked at nearby poses, so
 each sequence of walls has a blocking probability, which decays to its prior as the receiver moves away. Errors that the
 model leaves out (paths that the twin does not trace, strengths, wrong assignments) are still correlated between
-snapshots. So :math:`n` snapshots count as :math:`n / (1 + r (n - 1))` independent ones, where :math:`r` is the
-correlation of these errors: ``correlation`` times the error of the twin that the snapshots themselves suggest.
+snapshots. So :math:`n` snapshots count as :math:`n / (1 + \lambda (d + r (n - 1)))` independent ones. Here
+:math:`\lambda` is the error of the twin that the snapshots themselves suggest, relative to the full tolerance and at
+most 1; :math:`d` is the doubt of a single snapshot (``doubt`` of :class:`locus.score.tolerance.Constants`), and
+:math:`r` is ``correlation``.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ CORRELATION = 0.3
 HOPELESS_NATS = 35.0
 """Components of a candidate that are this much less probable than the best [nat] are dropped."""
 SAME_VIEW = 3.0
-"""Distance [m] after which a blocked path is hardly more likely to be blocked than any other."""
+"""Distance [m] over which the extra probability that a blocked path is still blocked falls by a factor e."""
 NUM_SLOTS = 64
 """Number of sequences of walls that are remembered for each candidate."""
 
@@ -66,7 +68,7 @@ class Odometry:
     heading_per_metre: float = 0.0
     """Error of the heading [rad] after one metre."""
     heading_per_radian: float = 0.0
-    """Error of the heading [rad] after a turn by one radian."""
+    """Error of the heading [rad] after a turn of one radian."""
 
     def __post_init__(self) -> None:
         for name in ("position_per_metre", "heading_per_metre", "heading_per_radian"):
@@ -77,8 +79,8 @@ class Walk:
     """Fuses snapshots of one stationary transmitter, heard from several poses, with the errors that they share.
 
     Shared are the error of the compass, the offset of all receiver positions, the transmitter's place in its cell, and
-    the displacement of each obstacle and of each side of the room. In plans with more than 40 of these displacements,
-    every reflection errs independently, as in :class:`locus.PathSet`.
+    the displacement of each obstacle and of each side of the room. In plans with more than 40 such unknowns, one per
+    side and two per obstacle, every reflection errs independently, as in :class:`locus.PathSet`.
 
     Args:
         layout: floor plan that the paths are traced in.

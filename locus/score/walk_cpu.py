@@ -1,4 +1,4 @@
-"""CPU kernel of a walk: a snapshot and what earlier ones left of the shared errors in, likelihoods and corrections out.
+"""CPU kernel of a walk: a snapshot, and what earlier ones left of shared errors, in; likelihoods and corrections out.
 
 The likelihood of a snapshot is that of :mod:`locus.score.path_set_cpu`, with paths where the mean of the shared errors
 puts them and with variances that their covariance gives. The assignment that fits best then corrects the errors.

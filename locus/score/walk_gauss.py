@@ -1,8 +1,10 @@
 """Gaussian of the errors that a walk's snapshots share: an assignment in; its density, and the errors corrected, out.
 
 Like :mod:`locus.score.common_errors`, but with any number of shared unknowns, whose Gaussian is what earlier snapshots
-have left of the prior. The residuals of an assignment have the covariance :math:`S = H P H^T + R`. The sync offset,
-fresh in every snapshot, has a flat prior: what lies along the vector :math:`u` of the delays carries no information.
+have left of the prior. The residuals of an assignment have the covariance :math:`S = H P H^T + R`, with the derivatives
+:math:`H` of the residuals with respect to the unknowns, the covariance :math:`P` of the unknowns and that of the
+independent errors, :math:`R`. The sync offset, fresh in every snapshot, has a flat prior: what lies along the vector
+:math:`u` of the delays carries no information.
 """
 
 from __future__ import annotations

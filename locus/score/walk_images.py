@@ -1,6 +1,6 @@
-r"""Images of the transmitter: traced paths in; how each path's image moves with the errors of plan and positions out.
+r"""Images of the transmitter: traced paths in; how each path's image moves with errors of plan and positions, out.
 
-A path that bounces off the walls 1 (nearest the receiver) to n seems to come from the image
+A path that bounces off the walls 1 (nearest the receiver) to :math:`n` seems to come from the image
 :math:`\mathbf I = R_1 \cdots R_n \mathbf x` of the transmitter :math:`\mathbf x`. Reflections are affine, in the point
 and in the place of the wall, so the image moves exactly linearly: with :math:`M_k` the linear part of :math:`R_k` and
 :math:`\mathbf n_k` the normal of a wall that is displaced by :math:`\delta_k` along it,
@@ -63,7 +63,7 @@ class Images(NamedTuple):
 
 
 def find_bodies(layout: Layout) -> Bodies:
-    """Unknowns of a plan; none if they are too many."""
+    """Unknowns of a plan; none if there are too many."""
     polygon = layout.wall_polygons
     num_sides = int((polygon == 0).sum())
     if num_sides + 2 * len(layout.obstacles) > MOST_PLAN:
@@ -78,7 +78,8 @@ def find_images(
 ) -> Images:
     """Images of the candidates at ``position`` (candidate, 2) [m], seen from ``pose`` (x, y, heading).
 
-    Paths whose sequence of walls is not found, or all, unless the number of bounces is ``known``, err independently.
+    A path whose sequence of walls is not found errs independently; so do all paths if the number of bounces is not
+    ``known``.
     """
     x, y, heading = pose
     direction = traced.azimuth + heading

@@ -1,4 +1,4 @@
-"""Pairs of a snapshot: terms of traced and observed paths in, the assignment that fits best out."""
+"""Pairs of a snapshot: terms of traced and observed paths in, the assignment that fits best, out."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class EstimatorOptions:
     """Maximum-likelihood path estimator (Sec. III-B)."""
 
     num_paths: int = 6
-    """Maximum number of estimated paths, K in the paper."""
+    """Maximum number of estimated paths, :math:`K` in the paper."""
     false_alarm: float = 0.3
     """Probability that a pure-noise snapshot yields a path; sets the detection threshold."""
     num_iterations: int = 30
@@ -335,7 +335,7 @@ class Training:
     num_seeds: int = 5
     """Number of times LOCUS-DT is trained, each time from another seed; the first is the one whose weights are used."""
     num_baseline_seeds: int = 3
-    """The same for each baseline; further trainings are in the encoding with the lower validation loss."""
+    """The same for each baseline; trainings after the first use only the encoding with the lower validation loss."""
 
     def __post_init__(self) -> None:
         check_fields(self, "training.")
@@ -405,7 +405,7 @@ class Storage:
     """Block size of the stores of traced paths and observations."""
 
     block: int = 20
-    """Groups computed, stored and verified together: the most that a killed run loses."""
+    """Groups computed, stored and verified together. A killed run loses at most two blocks per worker."""
 
     def __post_init__(self) -> None:
         check_fields(self, "storage.")

@@ -1,4 +1,4 @@
-"""Recording of settings: a configuration in; the names of the settings that a process reads from it out.
+"""Recording of settings: a configuration in; the names of the settings that a process reads from it, out.
 
 Only the kernel of a chapter records. There, ``open_run`` returns a view of the configuration that logs every field when
 it is read, by any code. In other processes it returns the configuration itself, at no cost.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_YAML_BYTES = 2**16
-"""Maximum size of a YAML text; PyYAML needs about a second for so much."""
+"""Maximum size of a YAML text; PyYAML needs about a second for that much."""
 MAX_NODES = 5000
 """Maximum number of values in a YAML text."""
 MAX_DEPTH = 20
@@ -86,7 +86,7 @@ def whole_number(name: str, value: Any, low: int, high: int) -> int:
     """Convert an integer in [low, high] to an int.
 
     Raises:
-        ValueError: it is no integer, or out of range.
+        ValueError: it is not an integer, or out of range.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)
@@ -103,7 +103,7 @@ def real_numbers(name: str, values: Any) -> NDArray[np.float64]:
     """Convert an array of real numbers, of any shape, to floats.
 
     Raises:
-        ValueError: it is ragged, or something in it is no number, complex, or too large for a float.
+        ValueError: it is ragged, or an element is not a number, is complex, or is too large for a float.
     """
     import numpy as np  # the command line does without
 
@@ -170,7 +170,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def parse_yaml(text: str) -> Any:
-    """Plain value of a YAML text: no tags of Python, no anchors or aliases, at most 64 KiB, 5000 values, 20 levels.
+    """Plain value of a YAML text: no Python tags, no anchors or aliases, at most 64 KiB, 5000 values, 20 levels.
 
     Raises:
         ValueError: it is not valid YAML, or beyond these limits.

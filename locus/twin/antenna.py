@@ -16,7 +16,7 @@ HALF_POWER_WIDTH = np.deg2rad(65.0)
 def element_gain_db(azimuth):  # type: ignore[no-untyped-def]
     r"""Gain [dBi] of the 3GPP TR 38.901 element in the horizontal plane.
 
-    ``azimuth`` is that from broadside, in :math:`[-\pi, \pi)`.
+    ``azimuth`` is measured from broadside, in :math:`[-\pi, \pi)`.
     """
     return ELEMENT_GAIN_DB - np.minimum(12.0 * (azimuth / HALF_POWER_WIDTH) ** 2, MOST_LOSS_DB)
 

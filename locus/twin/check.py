@@ -14,7 +14,7 @@ _KINDS = {"valid": "biu", "gain": "cfiu"}  # kinds of NumPy's types; real number
 _WORDS = {"valid": "true or false", "gain": "complex numbers"}
 _LARGEST = {"aoa": 1e3, "delay": 1.0, "snr_db": 1e4, "order": 1e3}  # [rad], [s], [dB]; beyond, squares overflow
 PARTS = ("valid", "aoa", "delay", "snr_db")
-"""Variables that most receivers of paths read."""
+"""Variables that most functions that take paths read."""
 
 
 def check_dataset(data: Any, name: str) -> None:
@@ -26,7 +26,10 @@ def check_dataset(data: Any, name: str) -> None:
 def check_paths(
     data: Any, name: str, dims: Sequence[str] | None, parts: Sequence[str] = PARTS, *, finite: bool = True
 ) -> None:
-    """Raise a ValueError unless ``data`` has ``parts``, with ``dims`` unless None, and ``finite`` where valid."""
+    """Raise a ValueError unless ``data`` has the variables ``parts``.
+
+    They must have the dimensions ``dims`` (any, if None) and, if ``finite``, finite numbers in all valid paths.
+    """
     check_dataset(data, name)
     for part in parts:
         if part not in data or data[part].dims != tuple(dims or data[part].dims):

@@ -56,7 +56,7 @@ class LLVMError(RuntimeError):
 
 @dataclass(frozen=True)
 class Library:
-    """A shared libLLVM and its major version; None if the file name does not contain it."""
+    """A shared libLLVM; ``major`` is None if neither the file name nor its folder gives its major version."""
 
     path: Path
     major: int | None

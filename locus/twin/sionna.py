@@ -1,8 +1,8 @@
 """The Sionna twin: Sionna RT's path solver, set up to be fast, complete and repeatable on a CPU.
 
 The solver shoots rays from a source, records the sequences ("chains") of walls that they hit, and solves each chain
-exactly. Since paths are reciprocal, the receiver is the source here and all candidates are targets. It differs from
-standard use in five ways:
+exactly. Since paths are reciprocal, the receiver is the source here and all candidates are targets. This set-up differs
+from standard use in five ways:
 
 - All rays are launched in the horizontal plane. The problem is two-dimensional, so rays leaving the plane would only
   find the same chains again.
@@ -10,10 +10,10 @@ standard use in five ways:
   silently drops a path (`sionna issue 1172 <https://github.com/NVlabs/sionna/issues/1172>`_). Here each chain has a
   unique index.
 - Sionna writes to its buffer of chains for every ray and target, with a mask that is nearly always empty. Here it skips
-  that unless there is a new chain, which is faster and changes no bit of the result.
+  that unless there is a new chain, which is faster and leaves the result the same to the last bit.
 - When a chain is solved, rays are traced one by one instead of in packets. Where walls are nearly parallel to an axis,
   rounding tilts rays out of the plane by as little as :math:`10^{-19}` rad, and packets of such rays miss walls: in
-  maps of robots, 2 % of all paths were lost. Other results are the same to the last bit, and as fast.
+  maps made by robots, 2 % of all paths were lost. All other results are the same to the last bit, at the same speed.
 - Dr.Jit runs on one thread: with several, the order of atomic operations changes the result. Use one process per core.
 
 Import this module through :func:`locus.make_twin`, which first finds a libLLVM that Dr.Jit can use.
@@ -131,7 +131,7 @@ class _Scene(rt.Scene):  # type: ignore[misc]
 
 
 def make_scene(scene: Any, layout: Layout, radio: Radio, options: TwinOptions, wall_height: float) -> Any:
-    """Set up an empty Sionna scene: walls, carrier, the receiver's antenna element and an isotropic transmitter."""
+    """Fill an empty Sionna scene with walls, carrier, the receiver's antenna element and an isotropic transmitter."""
     scene.frequency = radio.carrier
     scene.tx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="tr38901", polarization="V")
     scene.rx_array = rt.PlanarArray(num_rows=1, num_cols=1, pattern="iso", polarization="V")

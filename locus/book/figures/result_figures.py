@@ -72,7 +72,7 @@ def posterior_figure(task: Task, method: str, snapshot: int) -> Figure:
 def snapshots_figure(task: Task, num_snapshots: int = 3, *, narrow: bool = False) -> Figure:
     """LOCUS-DT's maps of the first snapshots of a task, side by side or, if ``narrow``, below each other."""
     shape = (num_snapshots, 1) if narrow else (1, num_snapshots)
-    size = (3.5, 3.5 * num_snapshots + 0.6) if narrow else (3.0 * num_snapshots, 4.2)
+    size = (3.5, 3.5 * num_snapshots + 0.6) if narrow else (3.0 * num_snapshots, 3.95)
     figure, panels = plt.subplots(*shape, figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.1))
     for number, axes in enumerate(panels):
         mesh = draw_posterior(axes, task, "locus_dt", number, scale=0.9)

@@ -1,4 +1,4 @@
-"""Figures and tables of searches: rows of searches in, how soon each strategy finds the transmitter out."""
+"""Figures and tables of searches: rows of searches in, how soon each strategy finds the transmitter, out."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def search_figure(rows: xr.Dataset) -> Figure:
     for name, title in TITLES.items():
         look = {"label": title, "linewidth": 1.8, **_LOOKS[name]}
         share = 100 * ended.sel(strategy=name).mean("snapshot")
-        left.step(rows.step, share, where="post", **look)
+        last = [float(rows.step[-1]) + 0.5], [float(share[-1])]  # or the last value would have no width
+        left.step(*map(np.append, (rows.step, share), last), where="post", **look)
         walked = np.sort(metres.sel(strategy=name).values)
         shares = 100 * np.arange(1, len(walked) + 1) / len(walked)
         known = np.isfinite(walked)
-        longest = float(rows.metres.max())
+        longest = 1.05 * float(rows.metres.max())
         right.step(
             [0.0, *walked[known], longest], [0.0, *shares[known], max([0.0, *shares[known]])], where="post", **look
         )
