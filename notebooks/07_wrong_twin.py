@@ -214,7 +214,7 @@ error_figures.verdicts_frame(
 # although the network was trained with such errors. Obstacles were never missing in its training; with one missing the loss is {glue:text}`missing_1_robust:.2f` instead of
 # {glue:text}`missing_1_ours:.2f`.
 #
-# **The path set** has {glue:text}`exact_path:.2f` nats with an exact twin, {glue:text}`heading_5_path:.2f` with five degrees of heading error, {glue:text}`missing_1_path:.2f` with an obstacle missing,
+# **The path set** has a loss of {glue:text}`exact_path:.2f` nats with an exact twin, {glue:text}`heading_5_path:.2f` with five degrees of heading error, {glue:text}`missing_1_path:.2f` with an obstacle missing,
 # {glue:text}`all_1_path:.2f` with everything off by a metre, and {glue:text}`scale_2_path:.2f` with a plan scaled by 2 %. Under any error of plan or pose within its tolerance, or with one obstacle missing, its loss is {glue:text}`promised_worst:.2f` nats at worst; of these conditions, it is above -3 nats {glue:text}`promised_above_3`.
 # It is significantly worse than the better network, by more than {glue:text}`slack:g` nats, {glue:text}`path_behind`.
 

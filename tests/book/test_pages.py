@@ -55,6 +55,12 @@ def test_api_describes_every_module() -> None:
     assert ".. py:class:: SionnaTwin" in modules["locus.twin.sionna"]
 
 
+def test_api_lists_constants_however_they_are_assigned() -> None:
+    found = pages.api_folders()
+    assert ".. py:data:: RECEIVER\n             TRANSMITTER" in found["draw"]["locus.draw"]
+    assert ".. py:data:: CONSTANTS" in found["explorer"]["locus.explorer.constants"]
+
+
 def test_pages_need_neither_sionna_nor_its_compiler() -> None:
     program = (
         "import sys; from locus.book import pages, scaling; pages.api(); pages.api_folders(); scaling.numbers();"

@@ -38,6 +38,8 @@ def test_numbers_are_set(text: str, wanted: str) -> None:
         ("1, 2 and 3, 5 %d", "1, 2 and 3, 5 %d"),
         ("in 6.5 min, 7 dB at 12 GHz and 200 m²", "in 6.5~min, 7~dB at 12~GHz and 200~m²"),
         ("5 snapshots, 3 s", "5 snapshots, 3~s"),
+        ("L = −1.26 nats, where R = 5", "L~=~−1.26~nats, where R~=~5"),
+        ("trained with errors − LOCUS-DT", "trained with errors~− LOCUS-DT"),
     ],
 )
 def test_lines_do_not_break_inside_intervals_or_before_units(text: str, wanted: str) -> None:
@@ -114,6 +116,22 @@ def test_names_of_methods_stay_whole() -> None:
     assert document[0].astext() == "Of LOCUS-DT's maps and GMM-Cart's, in `LOCUS-DT`."
     _, soup = table(pd.DataFrame({"cost to LOCUS-DT [nat]": [1.0]}))
     assert [name.text for name in soup.find_all(class_="name")] == ["LOCUS-DT"]
+
+
+def test_a_line_after_a_formula_does_not_begin_with_a_space() -> None:
+    document = nodes.document(None, None)  # type: ignore[arg-type]
+    document += nodes.paragraph("", "", nodes.math("", "x"), nodes.Text(" nats of 3 nats"), nodes.strong("", "5"))
+    document += nodes.paragraph("", "", nodes.strong("", "5"), nodes.Text(" nats"))
+    typeset(document)
+    assert [part.astext() for part in document] == ["x nats of 3\N{NO-BREAK SPACE}nats5", "5\N{NO-BREAK SPACE}nats"]
+
+
+def test_a_number_stays_with_its_chapter_in_a_link_too() -> None:
+    document = nodes.document(None, None)  # type: ignore[arg-type]
+    document += nodes.paragraph("", "", nodes.reference("", "chapter 2000"), nodes.Text(", Sec. III-C"))
+    typeset(document)
+    assert document.astext() == "chapter\N{NO-BREAK SPACE}2000, Sec. III-C"
+    assert [part.astext() for part in document.findall(nodes.inline)] == ["Sec. III-C"]
 
 
 def test_long_names_break_between_their_parts() -> None:

@@ -92,6 +92,22 @@ def test_tables_are_set_in_one_style(site: str, new_page: Open, name: str) -> No
                 assert align == "right", text
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_rows_in_groups_keep_the_name_of_their_group(site: str, new_page: Open, width: int) -> None:
+    """On a phone, which has room for one column of names, above the first row; elsewhere in a column of its own."""
+    page = new_page(width)
+    page.goto(f"{site}/book/chapters/05_results.html", wait_until="domcontentloaded")
+    table = page.locator("article table.grouped").first
+    table.evaluate("table => table.scrollTo(150, 0)")
+    assert table.locator("th.group:visible").count() == (0 if width < 576 else table.locator("th.group").count())
+    name = table.locator("tbody th.row-name").first
+    assert (name.inner_text() == "Eval Grid\nLOCUS-DT") is (width < 576)
+    first, box = table.bounding_box(), name.bounding_box()
+    assert first is not None
+    assert box is not None
+    assert box["x"] >= first["x"] - 1
+
+
 CUT = """() => [...document.querySelectorAll("article *")].filter(element => {
     const box = element.getBoundingClientRect();
     if (!element.checkVisibility() || element.closest("mjx-assistive-mml") || box.width <= 1) return false;
