@@ -233,14 +233,11 @@ glue("free_area", float(case.layout.free_space.area), display=False)
 # g_{mj} = g_{\boldsymbol\omega}(\bar{\boldsymbol x}_{mj}^t, \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m), \ \ j = 1, \ldots, N_m. \tag{14}
 # $$
 #
-# The ideal objective is the cross-entropy, which is small when the truth is probable;
+# The ideal objective is the cross-entropy, which is small when $\hat p_m = \hat p_{\boldsymbol\omega}(\boldsymbol x_m^t \mid \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m)$, the probability of the truth, is large;
 #
 # (eq-15)=
 # $$
-# \begin{aligned}
-# \mathcal L_{\mathrm{CE}}(\boldsymbol\omega) &= -\frac1M \sum_{m=1}^M \log \hat p_m, \\
-# \hat p_m &= \hat p_{\boldsymbol\omega}(\boldsymbol x_m^t \mid \mathcal L_m, \boldsymbol p_m, \boldsymbol y_m);
-# \end{aligned} \tag{15}
+# \mathcal L_{\mathrm{CE}}(\boldsymbol\omega) = -\frac1M \sum_{m=1}^M \log \hat p_m; \tag{15}
 # $$
 #
 # its integral becomes a sum over the candidates (the factor $1/N_m$ of a mean, and the uniform prior, only add a constant to the loss),

@@ -112,8 +112,8 @@ style.use()
 # the factor by which the truth is more probable than under a uniform guess (geometric mean), and how much of the way to certainty that is. A method with 100 % is
 # always sure and always right.
 #
-# On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random (always one that at least one path reaches), on **Eval Grid** one of {glue:text}`candidates_grid` points of a regular grid. **Off the list**, it is anywhere in the free space, and the nearest
-# point of that grid counts as the truth.
+# On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random, on **Eval Grid** one of {glue:text}`candidates_grid` points of a regular grid. **Off the list**, it may be anywhere in the free space, and the nearest
+# point of that grid counts as the truth. In all three, only places that at least one path reaches are drawn.
 
 # %% tags=["hide-input"]
 results_frame(table, printed())

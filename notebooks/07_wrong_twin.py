@@ -300,11 +300,12 @@ figure = error_figures.example_figure(example)
 
 # %% tags=["remove-cell"]
 glue("map_error", map_error, display=False)
+glue("map_points", map_points, display=False)
 glue("map_degrees", 5 * map_error, display=False)
 
 # %% [markdown]
 # *The first room of Eval Random and the strongest of its snapshots, whatever it shows. Dashed: walls, obstacles and heading as the wrong twin believes them; the ray starts where it places the receiver. Lengths are off by {glue:text}`map_error:g` m, the heading by
-# {glue:text}`map_degrees:g` degrees. Red star: the transmitter; white lines enclose 90 % of the probability, and insets magnify the white squares. Titles: probability of the truth relative to a uniform guess, here without floors, except the path set's own.*
+# {glue:text}`map_degrees:g` degrees. Red star: the transmitter; white lines enclose 90 % of the probability, and insets magnify the white squares. Titles: probability of the true candidate among the room's {glue:text}`num_candidates`, relative to a uniform guess, so {glue:text}`num_candidates` is certainty; the maps score a grid of {glue:text}`map_points` by {glue:text}`map_points` points instead. Both are without floors, except the path set's own.*
 #
 # ## What to take away
 #

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import inspect
 import itertools
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +21,7 @@ def meanings(kind: type) -> dict[str, str]:
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assert isinstance(definition, ast.ClassDef)
     return {
-        field.target.id: inspect.cleandoc(text.value.value).replace("``", "`")
+        field.target.id: re.sub(r":\w+:`([^`]*)`", r"\1", inspect.cleandoc(text.value.value)).replace("``", "`")
         for field, text in itertools.pairwise(definition.body)
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)

@@ -21,17 +21,17 @@ from typing import Any
 
 OUTCOMES = ("survived", "found", "refused", "accepted", "harmless", "wrong")
 MENDED = (
-    "Datasets without a variable, with text or absurdly large numbers in one, or something else in place of a "
-    "Dataset made the path set, the networks, the walk and `locus.observe` crash with a traceback.",
+    "The path set, the networks, the walk and `locus.observe` failed with a traceback if given a Dataset that "
+    "lacked a variable or had text or absurdly large numbers in it, or something that was not a Dataset at all.",
     "`locus.observe` returned samples that were not finite for gains near the largest float.",
-    "Priors and times of text, complex numbers or whole numbers beyond a float ended in a traceback, or in a message "
-    "of 100 kB.",
+    "Priors and times given as text, as complex numbers or as integers too large for a float caused a traceback, "
+    "or an error message of 100 kB.",
     "A spacing of 1e200 m and a speed of 1e-320 m/s made `locus.locate` end in a traceback.",
     "A CSV trajectory with a field above 128 KiB, and quaternions whose squares overflow, ended in a traceback.",
     "The error message for a ROS map whose image has a name of 5000 characters repeated all of them.",
     "`locus runs --remove`, killed after it had moved the run aside, left its files for good.",
     "If a command was killed while its workers started, they looked for their scheduler for five minutes.",
-    "The message on a nested value in the header of a `.tflite` file was longer than 500 characters.",
+    "The error message for a nested value in the header of a `.tflite` file was longer than 500 characters.",
 )
 """What trials found, and was mended; the summary and the status page say so."""
 
