@@ -305,7 +305,7 @@ falls = f"each step lowers its loss by at least {-worst:.2f} nats"
 glue("power", falls if worst < 0 else f"at worst, a step changes its loss by {worst:+.2f} nats", display=False)
 
 # %% [markdown]
-# *Loss of each radio, with 95 % intervals over rooms; the grey band marks the paper's. L and R in the table are the path set's. LOCUS-DT is shown where its weights can be used.*
+# *Loss of each radio, with 95 % intervals over rooms; the grey band marks the paper's. L and R in the table are the path set's. LOCUS-DT, trained at the paper's power only, is shown where its weights can be used.*
 #
 # The path set stays within {glue:text}`widest_gap:.2f` nats of the phase-blind receiver of each radio. With more transmit power {glue:text}`power`. A narrower band does better
 # here because the number of subcarriers stays the same: the snapshot is longer and the noise weaker. A lower carrier has less path loss.

@@ -145,7 +145,7 @@ figure = walk_figures.curves_figure(found)
 walk_figures.losses_frame(found)
 
 # %% [markdown]
-# *After {glue:text}`num_steps` snapshots.*
+# *After {glue:text}`num_steps` snapshots, with 95 % intervals from resampled rooms.*
 #
 # With shared errors the loss goes from {glue:text}`first_walk_exact:.2f` to {glue:text}`last_walk_exact:.2f` nats with an exact twin, from {glue:text}`first_walk_03:.2f` to {glue:text}`last_walk_03:.2f` with 0.3 m and from
 # {glue:text}`first_walk_1:.2f` to {glue:text}`last_walk_1:.2f` with 1 m; adding path sets ends at {glue:text}`last_path_exact:.2f`, {glue:text}`last_path_03:.2f` and {glue:text}`last_path_1:.2f`, LOCUS-DT at

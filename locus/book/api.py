@@ -126,7 +126,7 @@ def _constants(body: list[ast.stmt]) -> Iterator[str]:
         text, names = _text_of(after), _names(node)
         if text and names and all(name.isupper() and name[0] != "_" for name in names):
             value = ast.unparse(node.value) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else ""
-            tells = 0 < len(value) < 80 and not re.search(r"\b_[A-Za-z]|\bfor\b", value)
+            tells = 0 < len(value) < 80 and not re.search(rf"\b_[A-Za-z]|\bfor\b|\b({'|'.join(names)})\b", value)
             options = f":value: {value}\n" if tells and len(names) == 1 else ""
             values = f"\n\nValues: ``{value[1:-1] if value[0] == '(' else value}``." if tells and len(names) > 1 else ""
             yield _entry("data", f"\n{' ' * 13}".join(names), options, f"{text}{values}\n")

@@ -75,6 +75,8 @@ def typeset(doctree: nodes.document) -> None:
             # A line may break after a formula whatever follows, and would begin with a space that does not.
             start = " " if text.startswith(" ") and _after_formula(text) else ""
             text.parent.replace(text, nodes.Text(start + joined(text.removeprefix(start) if start else text)))
+    for formula in list(doctree.findall(nodes.math)):
+        _keep_together(formula)
     for text in list(doctree.findall(nodes.Text)):
         if _NAMES.search(text) and not _inside(text, _CODE):
             parts = [one for one in _NAMES.split(text) if one]
@@ -191,8 +193,17 @@ def _let_break(name: nodes.literal) -> None:
         text.parent.replace(text, pieces)
 
 
+def _keep_together(formula: nodes.math) -> None:
+    """Let no line begin with the comma or full stop that follows a formula."""
+    parent: nodes.Element = formula.parent
+    after = next(iter(parent[parent.index(formula) + 1 :]), None)
+    if isinstance(after, nodes.Text) and (found := re.match(r"[.,;:!?)]+", after)):
+        parent.replace(after, nodes.Text(after[found.end() :]))
+        parent.replace(formula, nodes.inline("", "", formula.deepcopy(), nodes.Text(found[0]), classes=["name"]))
+
+
 def _after_formula(text: nodes.Text) -> bool:
-    place = text.parent.index(text)
+    place: int = text.parent.index(text)
     return place > 0 and isinstance(text.parent[place - 1], nodes.math)
 
 

@@ -90,7 +90,8 @@ def locate(
         noise_power: mean squared magnitude of a noise sample, in the units of ``iq``, used to scale ``iq``; if not
             given, ``iq`` is in √W.
         spacing: distance between neighbouring candidates of ``"path_set"`` [m], since the transmitter may be between
-            them; 0 if it is on one of the given ones. By default, their median distance.
+            them; 0 if it is on one of the given ones. By default, their median distance. Without
+            ``candidates``, the size of the cells.
         check_power: refuse a capture that is stronger than any candidate could explain; if false, only warn.
         odometry: how fast errors of the poses grow along a walk; by default, they all share one error.
         speed: largest speed of a transmitter that moves [m/s]; by default, it stands still. Needs ``times``. Errors of

@@ -1,8 +1,9 @@
 """Metrics: posteriors and true positions in; loss, calibration, errors and areas, with 95 % intervals, out.
 
 Snapshots of a layout share walls and receiver and are not independent, so every interval is a percentile bootstrap over
-whole layouts. ``rows`` is a Dataset with ``log_posterior`` (snapshot, method) of the true candidate, and coordinates
-``method`` and ``group`` (snapshot), the layout that a snapshot belongs to.
+whole layouts; with several trainings, :func:`locus.judge.bootstrap.over_trainings` adds their variation. ``rows`` is a
+Dataset with ``log_posterior`` (snapshot, method) of the true candidate, and coordinates ``method`` and ``group``
+(snapshot), the layout that a snapshot belongs to.
 """
 
 from __future__ import annotations

@@ -50,7 +50,11 @@ class State(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")  # a channel so large that its squares overflow has no valid paths
 def fit(channel: Complexes, options: EstimatorOptions, level: float) -> Fit:
-    """Add paths one by one, refining all of them, until a new path lowers the cost by less than ``level``."""
+    """Add paths one by one, refining all of them, up to ``options.num_paths``.
+
+    The search ends when the matched filter has no peak worth refining, or a new path lowers the cost by less than
+    ``level`` (twice that if two paths are closer than half a resolution cell in both delay and angle).
+    """
     num_snapshots, n, m = channel.shape
     proposal = fit_cpu.proposal(options, level)
     none = np.zeros((num_snapshots, 0))

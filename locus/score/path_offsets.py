@@ -20,7 +20,8 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite.hermgauss(4)
 SCALE = 1e-150
 """Factor that keeps products of up to ``MOST_SEEN`` large ratios within double precision."""
 CLOSE, SIMILAR = 0.125, 1.5
-"""No nodes within half a standard deviation of a term with nodes and similar sharpness."""
+"""A term gets no nodes if a term with nodes is so near that its exponent is below ``CLOSE``, half a standard deviation,
+and the sharpness of one is at most ``SIMILAR`` times that of the other."""
 FAR = 18.0
 """Exponent beyond which a Gaussian counts as zero."""
 OVERLAP = 8.0

@@ -36,7 +36,7 @@ HOPELESS = 60.0
 _SINGLE = 1e-5  # relative error of q in single precision, with a margin
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
-"""Gauss-Legendre quadrature on [0, 1]."""
+"""Gauss-Legendre quadrature with 8 nodes on [0, 1]."""
 _REACH = float(np.diff(NODES).max() / 2)  # largest distance to a node, as a share of the cell
 
 

@@ -150,7 +150,7 @@ class Components(NamedTuple):
     unknown: NDArray[np.float64]
     """Expected number of observed paths that the twin does not trace."""
     level: NDArray[np.float64]
-    """Errors of plan and position, relative to the tolerance; 1 if obstacles have changed."""
+    """Errors of plan, position and materials, relative to the tolerance; 1 if obstacles have changed."""
 
 
 def components(tolerance: Tolerance, constants: Constants) -> Components:

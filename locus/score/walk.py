@@ -49,7 +49,7 @@ CORRELATION = 0.3
 HOPELESS_NATS = 35.0
 """Components of a candidate that are this much less probable than the best [nat] are dropped."""
 SAME_VIEW = 3.0
-"""Distance [m] over which the extra probability that a blocked path is still blocked falls by a factor e."""
+"""Distance [m] over which the extra probability that a blocked path is still blocked falls by a factor of e."""
 NUM_SLOTS = 64
 """Number of sequences of walls that are remembered for each candidate."""
 

@@ -126,6 +126,16 @@ def test_a_line_after_a_formula_does_not_begin_with_a_space() -> None:
     assert [part.astext() for part in document] == ["x nats of 3\N{NO-BREAK SPACE}nats5", "5\N{NO-BREAK SPACE}nats"]
 
 
+def test_no_line_begins_with_what_ends_a_formula() -> None:
+    document = nodes.document(None, None)  # type: ignore[arg-type]
+    document += nodes.paragraph(
+        "", "", nodes.Text("If "), nodes.math("", "x"), nodes.Text("), then "), nodes.math("", "y")
+    )
+    typeset(document)
+    assert document.astext() == "If x), then y"
+    assert [part.astext() for part in document.findall(nodes.inline)] == ["x),"]
+
+
 def test_a_number_stays_with_its_chapter_in_a_link_too() -> None:
     document = nodes.document(None, None)  # type: ignore[arg-type]
     document += nodes.paragraph("", "", nodes.reference("", "chapter 2000"), nodes.Text(", Sec. III-C"))
