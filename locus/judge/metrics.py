@@ -238,7 +238,7 @@ def coverage(
     variance may be near 0 by chance.
 
     Returns:
-        Dataset (nominal) with ``coverage``, the band ``low`` to ``high``, and a scalar ``calibrated``: whether the
+        Dataset (nominal) with ``coverage``, the band ``low`` to ``high``, and a scalar ``calibrated``, whether the
         curve is in the band everywhere. A curve above the band is under-confident, one below it over-confident.
     """
     levels, u = np.asarray(level, dtype=float), np.asarray(nominal, dtype=float)
