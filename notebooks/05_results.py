@@ -178,7 +178,7 @@ trainings_frame(Seeds(opened).open(), table) if further_weights(opened) else Non
 # what LOCUS-DT sees, with widths from theory ({glue:text}`angle_strength_ratio:.1f` %). The *path set* of chapter 6 is a likelihood of everything that the estimator reports, delays included, and allows for errors of the twin
 # ({glue:text}`path_set_ratio:.1f` %).
 #
-# The last two lines of each block of Table 5.1 are not methods but **ideal receivers**. Both apply Bayes' rule to all samples, not to a handful of estimated
+# The last two lines of each block of the table are not methods but **ideal receivers**. Both apply Bayes' rule to all samples, not to a handful of estimated
 # paths, and take the twin to be exact. The *Bayes limit* knows each candidate's signal except for one phase and the time at which it
 # began; nothing can do better. The *phase-blind receiver* knows angle, delay and mean power of each path, but neither amplitude nor phase. It is not a limit; the limit for unknown phases is in the last section. On Eval Random they reach
 # {glue:text}`bayes_ratio:.1f` % and {glue:text}`phase_blind_ratio:.1f` %. That even they stay below 100 % is physics: many transmitters are too far away, behind

@@ -120,7 +120,7 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 # - **Merged paths.** Two paths that the twin puts side by side may be reported as one: at a distance of $d$ resolution cells with probability $\exp(-d^2 / d_0^2)$, with $d_0$ fitted. A cell is $2/M$ in the sine of the angle and one sample in delay.
 # - **Left over.** An unreported path below the threshold still leaves its energy. If the twin knows where to look, the matched filter's power $P$ there, with all reported paths subtracted, replaces "not reported": a path makes it
 #   $\mathrm{e}^{-E} I_0(2 \sqrt{E P})$ times as probable as noise alone (*soft detection*).
-# - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, plan and position off by up to a metre, the compass by up to five degrees and each reflection by up to 2 dB. Errors of position and compass are common to all
+# - **A wrong twin.** The likelihood is averaged over twins from exact up to a tolerance: by default, the plan off by up to {glue:text}`tolerance_plan:g` m, the position by up to {glue:text}`tolerance_position:g` m, the compass by up to {glue:text}`tolerance_heading:.0f` degrees and each reflection by up to {glue:text}`tolerance_material:g` dB. Errors of position and compass are common to all
 #   paths of a snapshot, through the exact derivatives of lengths and angles. One component keeps all walls in place, but obstacles are gone or new: each path is missing with a probability of {glue:text}`changed_miss:.0f` %.
 # - **A floor.** {glue:text}`floor:.1f` % of the probability is reserved for whatever the model does not know, spread evenly over all candidates, so no place gets more than {glue:text}`most:.1f` %.
 # - **Doubt.** Errors of walls that several paths share are taken to be independent. So where a snapshot suggests a wrong twin, the logarithm of the likelihood is divided by up to {glue:text}`most_doubt:.1f`.
@@ -175,6 +175,10 @@ glue("part_rooms", parts["num_rooms"], display=False)
 glue("floor", 100 * path_set.constants.floor, display=False)
 glue("most", 100 - 100 * path_set.constants.floor, display=False)
 glue("changed_miss", 100 * path_set.constants.changed_miss, display=False)
+for name, value in dataclasses.asdict(locus.Tolerance()).items():
+    glue(
+        f"tolerance_{name.removesuffix('_db')}", float(np.degrees(value)) if name == "heading" else value, display=False
+    )
 glue("most_doubt", 1 + path_set.constants.doubt, display=False)
 glue("milliseconds", measured["path_set"]["milliseconds"]["path_set"]["alone"], display=False)
 glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["alone"], display=False)
@@ -262,7 +266,7 @@ loss = steps.loss
 glue("gain_left", float(loss.sel({"method": "left"}) - loss.sel({"method": "soft"})), display=False)
 
 # %% [markdown]
-# *{glue:text}`nats_rooms` rooms of Eval Random with {glue:text}`nats_snapshots` snapshots in all, as in Table 5.8, so losses differ from those of Table 5.1. Each row changes how paths are compared or what the receiver knows; "the same inputs, as a set" is the likelihood of angles and strengths of Table 6.3, and "with delays" also uses all traced paths instead of the strongest, and the path set's constants. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots (ideal estimates: the same transmitters, but fresh noise).*
+# *{glue:text}`nats_rooms` rooms of Eval Random with {glue:text}`nats_snapshots` snapshots in all, as for the limit for unknown phases in chapter 5, so losses differ from those of its first table. Each row changes how paths are compared or what the receiver knows; "the same inputs, as a set" is the likelihood of angles and strengths of the table above, and "with delays" also uses all traced paths instead of the strongest, and the path set's constants. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots (ideal estimates: the same transmitters, but fresh noise).*
 #
 # Comparing the same inputs as sets instead of lists changes the loss by {glue:text}`step_set:+.2f` nats, the path set's likelihood of all traced paths with their delays by {glue:text}`step_delays:+.2f`, and lowering the threshold by
 # {glue:text}`step_soft:+.2f`. An ideal estimator, whose paths do not disturb each other, would change it by {glue:text}`step_ideal`; looking for unreported paths in what the real ones leave changes it by {glue:text}`gain_left:+.2f` from the lower threshold.

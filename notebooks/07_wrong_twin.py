@@ -98,6 +98,10 @@ glue("wall_loss", float(40 * np.pi * np.log10(np.e) * abs(turns.imag)), display=
 glue("wall_thickness", 100 * config.twin.wall_thickness, display=False)
 for kind in ("obstacles", "walls", "position"):
     glue(f"trained_{kind}", getattr(config.mismatch, kind), display=False)
+tolerance = locus.Tolerance()
+glue("tolerance_plan", tolerance.plan, display=False)
+glue("tolerance_heading", float(np.degrees(tolerance.heading)), display=False)
+glue("tolerance_material", tolerance.material_db, display=False)
 glue("trained_heading", float(np.degrees(config.mismatch.heading)), display=False)
 glue("floor_layouts", len(np.unique(floors.group)), display=False)
 for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_cart"), ("path", "path_set")):
@@ -127,7 +131,7 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 # - **LOCUS-DT**, the network of the previous chapters, trained with exact twins.
 # - **LOCUS-DT, trained with errors**: the same network, rooms and snapshots, but with wrong twins. Each room draws its own errors uniformly from zero up to {glue:text}`trained_obstacles:g` m for obstacles, {glue:text}`trained_walls:g` m for walls,
 #   {glue:text}`trained_position:g` m for the position and {glue:text}`trained_heading:.0f` degrees for the heading. The network is not told how large they are.
-# - **The path set**, the likelihood of chapter 6 with its default tolerance: anything from an exact twin to one that is off by about 1 m and 5 degrees, with reflections off by 2 dB. It is not told how large the errors of a room are, either.
+# - **The path set**, the likelihood of chapter 6 with its default tolerance: anything from an exact twin to one whose plan is off by about {glue:text}`tolerance_plan:g` m and whose compass by {glue:text}`tolerance_heading:.0f` degrees, with reflections off by {glue:text}`tolerance_material:g` dB. It is not told how large the errors of a room are, either.
 # - **GMM-Cart**, the strongest of the paper's baselines: it uses no twin, so no plan can mislead it, but it is given the pose, and was trained with exact poses.
 #
 # ### A floor

@@ -89,3 +89,12 @@ window.addEventListener("load", async () => {
     equation.classList.toggle("wide", equation.scrollWidth > equation.clientWidth + 1);
   }
 });
+
+// The theme scrolls the menu to the current page, also where that is in view without.
+window.addEventListener("load", () => {
+  const menu = document.querySelector(".bd-sidebar-primary");
+  const current = [...document.querySelectorAll(".bd-docs-nav .active")].pop();
+  if (!menu || !current || sessionStorage.getItem("sidebar-scroll-top") !== null) return;
+  const below = current.getBoundingClientRect().bottom - menu.getBoundingClientRect().top + menu.scrollTop;
+  if (below < menu.clientHeight) menu.scrollTop = 0;
+});

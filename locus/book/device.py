@@ -11,8 +11,8 @@ from locus.score.options import HIDDEN, MethodOptions
 from locus.settings.config import Config
 from locus.settings.profiles import load_config
 
-TITLES = {"float32": "float32", "float16": "float16", "int8": "int8", "int16": "int16"}
-"""Types of a file, as the page calls them."""
+KINDS = ("float32", "float16", "int8", "int16")
+"""Types of a file, in the order of the page's table."""
 
 CANDIDATES = 1000
 """Number of candidates that the arithmetic is for."""
@@ -25,7 +25,7 @@ def numbers() -> dict[str, Any]:
     return {
         "measured": measured,
         "machine": measured["machine"],
-        "kinds": TITLES,
+        "kinds": KINDS,
         "candidates": CANDIDATES,
         "score": score_arithmetic(MethodOptions(num_paths=config.estimator.num_paths).num_features),
         "estimate": estimate_arithmetic(config),

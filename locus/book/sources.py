@@ -14,8 +14,8 @@ import locus
 ROOT = Path(locus.__file__).parent
 """Folder of the modules; ``book.tables`` is the name of ``book/tables.py`` in it."""
 
-SHOWING = ("book", "capture", "draw", "explorer", "experiment.twin_agreement")
-"""Modules and folders of figures, tables and studies, whose code a chapter depends on as a whole.
+SHOWING = ("book", "capture", "draw", "explorer", "experiment.twin_agreement", "settings.listing")
+"""Modules and folders of figures, tables, names and studies, whose code a chapter depends on as a whole.
 
 The modules that they call have ``RECIPE`` numbers and are not hashed.
 """

@@ -247,8 +247,8 @@ def calibration_frame(rows: xr.Dataset, methods: Sequence[str]) -> pd.DataFrame:
     lines = {}
     for band, count in shares[0.9].num_snapshots.to_series().items():
         if count:
-            lines[band] = {"snapshots": f"{count:,}"} | {
-                f"{SCORER_TITLES.get(method, method)}: in the {100 * mass:.0f} % set [%]": percent(
+            lines[band] = {("", "snapshots"): f"{count:,}"} | {
+                (SCORER_TITLES.get(method, method), f"in the {100 * mass:.0f} % set [%]"): percent(
                     share.sel({"band": band, "method": method}), "covered"
                 )
                 for method in methods

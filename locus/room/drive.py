@@ -123,7 +123,7 @@ def drifted(poses: NDArray[np.float64], drift: float, noise: NDArray[np.float64]
 
     Every metre driven adds independent errors, with standard deviations of ``drift`` metres to each coordinate and
     of ``drift`` degrees to the heading. They add up to a random walk: with a drift of 0.01, to 20 cm and 0.2 degrees
-    after 400 m. ``noise`` (pose − 1, 3) holds the errors of the steps, in standard deviations.
+    after 400 m. ``noise`` (step, 3) holds the errors of the steps between poses, in standard deviations.
     """
     check_range("drift", drift, 0.0)
     metres = np.hypot(*np.diff(poses[:, :2], axis=0).T)

@@ -29,7 +29,7 @@ class Survey:
     bounds: tuple[float, float, float, float]
     """Least x and y, then largest x and y of the room [m]."""
     noise: NDArray[np.float64]
-    """Errors of the pose that each step adds (pose − 1, 3), in standard deviations."""
+    """Errors that each step between poses adds (step, 3), in standard deviations."""
     yaw: float
     """Direction of the rows of the grid [rad]."""
     shift: tuple[float, float]

@@ -220,7 +220,7 @@ def test_on_a_device_follows_the_measurements() -> None:
     assert methods["int16"]["lost"][0] < 0.05  # what is asked of a file in integers
     assert max(files[kind]["weight_bytes"] for kind in ("int8", "int16")) < 8000
     text = pages.render("on_a_device.md", numbers)
-    for kind, title in device.TITLES.items():
+    for kind in device.KINDS:
         lost, low, high = methods[kind]["lost"]
-        assert f"| {title} | {files[kind]['bytes'] / 1000:.1f} kB |" in text
+        assert f"| {kind} | {files[kind]['bytes'] / 1000:.1f} kB |" in text
         assert f"{lost:.3f} [{low:.3f}, {high:.3f}]" in text

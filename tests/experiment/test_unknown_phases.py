@@ -57,7 +57,7 @@ def test_the_table_shows_losses_and_their_steps(run: locus.Run) -> None:
     frame = phases_frame(rows)
     assert frame.index.tolist() == ["LOCUS-DT", "phase-blind receiver", "phase-free limit", "Bayes limit"]
     loss = -rows.log_posterior.mean("snapshot").values - np.log(rows.attrs["num_candidates"])
-    shown, steps = ([cell.split(" ")[0] for cell in frame[name]] for name in ("L [nat]", "minus the line above"))
+    shown, steps = ([cell.split(" ")[0] for cell in frame[name]] for name in ("L [nat]", "minus the line above [nat]"))
     np.testing.assert_allclose([float(cell) for cell in shown], loss, atol=0.0051)
     np.testing.assert_allclose([float(cell) for cell in steps[1:]], np.diff(loss), atol=0.0051)
     assert steps[0] == ""
