@@ -114,8 +114,8 @@ for name, end in zip(("low", "high"), config.features.snr_range, strict=True):
 # Of {glue:text}`num_candidates` candidates, the true one has rank {glue:text}`rank_of_truth`. It scores {glue:text}`score_true:.1f`; the best wrong one,
 # {glue:text}`best_wrong_metres:.0f` m away, {glue:text}`score_best_wrong:.1f`; a middling one, {glue:text}`score_middling:.1f`. Nobody tells the network about mirrored angles: it has to learn them.
 #
-# Each path becomes three numbers: cosine and sine of its angle, and its SNR, clipped to the range from {glue:text}`snr_low:.0f` to {glue:text}`snr_high:.0f` dB and scaled to [0, 1]. Delays are dropped, because
-# transmitter and receiver are not synchronised. With {glue:text}`num_side_paths` paths on each side there are {glue:text}`num_pair` numbers; a missing path is three zeros. For the true candidate:
+# Each path becomes three numbers: cosine and sine of its angle, and its SNR, clipped to the range from {glue:text}`snr_low:.0f` to {glue:text}`snr_high:.0f` dB and scaled to [0, 1]. The paper drops the delays, because
+# transmitter and receiver are not synchronised; [chapter 6](06_path_set.ipynb) uses their differences, which are known all the same. With {glue:text}`num_side_paths` paths on each side there are {glue:text}`num_pair` numbers; a missing path is three zeros. For the true candidate:
 
 # %%
 twin_numbers = scorer.candidates(paths)

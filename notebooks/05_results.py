@@ -113,7 +113,7 @@ style.use()
 # always sure and always right.
 #
 # On **Eval Random** the transmitter is one of {glue:text}`candidates_random` places drawn at random, on **Eval Grid** one of {glue:text}`candidates_grid` points of a regular grid. **Off the list**, it may be anywhere in the free space, and the nearest
-# point of that grid counts as the truth. In all three, only places that at least one path reaches are drawn.
+# point of that grid counts as the truth. In all three, at least one path reaches the receiver from the transmitter; the lists also contain places from which none does.
 
 # %% tags=["hide-input"]
 results_frame(table, printed())
@@ -261,7 +261,7 @@ figure = result_figures.tasks_figure(tasks)
 figure = result_figures.methods_figure(tasks[0])
 
 # %% [markdown]
-# *Task 1, the first row of Figure 5.1.*
+# *Task 1, the first row of the figure of all tasks above.*
 
 # %% mystnb={"image": {"alt": "Task 2: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[1])
@@ -279,7 +279,7 @@ figure = result_figures.methods_figure(tasks[2])
 # ## Calibration: is it honest?
 #
 # A set that claims 90 % should contain the truth nine times out of ten. For each snapshot we compute the *credible level* of the truth: the probability
-# of all places that are more probable than it, plus a random fraction of its own. On a list of places only such randomised levels are uniform for a calibrated method; then the curve below is zero throughout.
+# of all places that are more probable than it, plus a random fraction of its own. On a finite list of places, only such randomised levels are uniform for a calibrated method. Its curve below would be zero throughout, but for chance (the grey band).
 
 # %% mystnb={"image": {"alt": "By how much the share of truths inside credible sets differs from the nominal level, one panel for each method and ideal receiver, each with a band about zero"}} tags=["hide-input"]
 curves = {

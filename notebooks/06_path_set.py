@@ -94,7 +94,7 @@ glue("rival_distance", float(distance), display=False)
 # ## What the network does not see
 #
 # The paper's network sees angles and strengths. It ignores delays, because the receiver does not know when the transmitter sent: all delays of a snapshot share one unknown offset. But their
-# differences are known. And the estimator reports a path only if noise alone would rarely look like it, so the information in weaker paths is lost.
+# differences are known. And the estimator reports a path only above a threshold, which noise alone exceeds in {glue:text}`usual_false_alarm:g` % of snapshots, so the information in weaker paths is lost.
 #
 # Below is one snapshot of Eval Random whose strongest path has {glue:text}`snr:.0f` dB per sample, as points in the plane of angle and delay. On the left are the paths that the twin traces for the true candidate, on the
 # right those of LOCUS-DT's favourite among the others, {glue:text}`rival_distance:.0f` m away. The unknown offset moves all crosses up or down together; each panel uses the one that fits best.

@@ -108,7 +108,7 @@ glue("compass_true", turn, display=False)
 # %% [markdown]
 # *Blue: the route so far, and the receiver with its true heading. Red star: the transmitter. Orange, dashed: the walls of the twin. White lines enclose 90 % of the probability; insets magnify the white squares. Above each map: the probability of the true candidate.*
 #
-# The walk also tells how wrong the compass is. After the last snapshot the estimate of its error is {glue:text}`compass_mean:.1f` degrees, with a 90 % interval from {glue:text}`compass_low:.1f` to
+# The walk also tells how wrong the compass is. After the last snapshot the estimate of its error (true heading less the believed one) is {glue:text}`compass_mean:.1f` degrees, with a 90 % interval from {glue:text}`compass_low:.1f` to
 # {glue:text}`compass_high:.1f`; the truth is {glue:text}`compass_true:.1f`.
 #
 # ## Why not simply multiply?
@@ -257,7 +257,7 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
 #
 # result = locus.locate(layout, poses, iq)  # one pose per snapshot
 # result.posterior  # (step, candidate)
-# result.heading_error  # (step), with heading_error_low and heading_error_high
+# result.heading_error  # (step), to add to the given heading; also heading_error_low and heading_error_high
 # ```
 #
 # From the shell: `locus locate room.geojson --poses walk.tum --iq captures.npy --out walk.nc`; [Your own room](../own_room.md) has an example. **Several receivers that hear one transmitter at the same time are handled the same way**: one pose each. A

@@ -61,7 +61,7 @@ HTML(explorer.page())
 # this page's code and through the package, and compares paths, estimates and the maps of every method.
 #
 # Candidates are the free points of a grid of {glue:text}`grid_points` by {glue:text}`grid_points`. As on Eval Grid, the truth is one of them: the transmitter replaces the point nearest to it. Twin and world are the same image method,
-# line of sight and at most {glue:text}`max_depth` reflections, so the twin is exact unless you make it wrong. Its errors are those of [chapter 7](07_wrong_twin.ipynb), all kinds at once; their directions are
+# line of sight and at most {glue:text}`max_depth` reflections, so the twin is exact unless you make it wrong. Its errors are those of *all at once* in [chapter 7](07_wrong_twin.ipynb): obstacles, walls, receiver and compass. Their directions are
 # drawn once, and the slider scales them. The snapshots of a walk are fused by the path set, which needs no retraining; methods shown beside it see only the last snapshot. Twin and receiver both know the transmit power. *Number of paths* takes paths away from both sides; the network was trained with
 # {glue:text}`num_paths` and sees the others as missing. The white line encloses 90 % of the probability; where that is too small to see, the corner shows the white square magnified.
 #

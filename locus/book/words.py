@@ -39,10 +39,10 @@ def times(ratio: float) -> str:
 
 
 def trained_on(ours: int, theirs: int) -> str:
-    """Number of training rooms, of this run and of the paper."""
+    """Number of rooms for training and validation, of this run and of the paper."""
     if ours == theirs:
-        return f"the networks of both were trained on {ours:,} rooms"
-    return f"the paper trained on {theirs:,} rooms, this run on {ours:,}"
+        return f"the training splits of both have {ours:,} rooms"
+    return f"the paper’s training split has {theirs:,} rooms, that of this run {ours:,}"
 
 
 def pieces(numbers: Sequence[int]) -> str:

@@ -20,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "in metres, angles in radians. The default method, path_set, needs no weights and works with any narrowband "
         "radio. The supplied weights of the networks were trained on rooms of 100 m x 100 m with three obstacles. "
         "Limits: 250 walls, 10,000 candidates, 1000 snapshots, 64 MiB of IQ, 256 MiB of a SigMF recording, 1 MiB of "
-        "GeoJSON, poses or metadata, 64 KiB of YAML for a radio, 8 KiB for a ROS map. Existing "
-        "output files are overwritten."
+        "GeoJSON, poses or metadata, 64 KiB of YAML for a radio, 8 KiB of YAML and 16 million pixels for a ROS map. "
+        "Existing output files are overwritten."
     )
     parser.add_argument(
         "room",

@@ -33,5 +33,5 @@ def test_factors_and_pieces() -> None:
 
 
 def test_numbers_of_training_rooms() -> None:
-    assert words.trained_on(8000, 8000) == "the networks of both were trained on 8,000 rooms"
-    assert words.trained_on(1200, 8000) == "the paper trained on 8,000 rooms, this run on 1,200"
+    assert words.trained_on(8000, 8000) == "the training splits of both have 8,000 rooms"
+    assert words.trained_on(1200, 8000) == "the paper’s training split has 8,000 rooms, that of this run 1,200"
