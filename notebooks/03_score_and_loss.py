@@ -368,7 +368,7 @@ for name, rate in (("strict", 0.001), ("lax", 0.6)):
     glue(f"{name}_paths", float(again.num_paths.sel({"method": f"{rate:g}"}).mean()), display=False)
 
 # %% [markdown]
-# *Last column: loss at this rate minus the loss at the run's own rate, {glue:text}`own_rate:.0f` %, on the same snapshots of {glue:text}`rate_rooms` rooms; positive is worse.*
+# *Paths found: mean per snapshot. Last column: loss at this rate minus the loss at the run's own rate, {glue:text}`own_rate:.0f` %, on the same snapshots of {glue:text}`rate_rooms` rooms; positive is worse.*
 #
 # A false-alarm rate of {glue:text}`strict_rate:.1f` % changes the loss by {glue:text}`strict_costs:+.2f` nats ({glue:text}`strict_costs_low:+.2f` to {glue:text}`strict_costs_high:+.2f`),
 # one of {glue:text}`lax_rate:.0f` % by {glue:text}`lax_costs:+.2f` ({glue:text}`lax_costs_low:+.2f` to {glue:text}`lax_costs_high:+.2f`). A high threshold drops

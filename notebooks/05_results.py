@@ -68,6 +68,7 @@ from locus.book.tables import (
     quantiles_frame,
     results_frame,
     strata_frame,
+    three_digits,
     trainings_frame,
 )
 from locus.experiment import moved, unknown_phases
@@ -484,7 +485,9 @@ for distance in (0.005, 0.02, 0.4):
     costs = moved.cost(moved_rows, distance)
     for name in costs.method.values:
         ends = [float(costs[f"difference{end}"].sel({"method": name})) for end in ("", "_low", "_high")]
-        glue(f"cost_{name}_{round(1000 * distance)}", number_with_interval(ends, "+.2f"), display=False)
+        glue(
+            f"cost_{name}_{round(1000 * distance)}", number_with_interval(ends, f"+{three_digits(ends)}"), display=False
+        )
 blind = moved_rows.log_posterior.sel({"method": "phase_blind", "distance": 0.4})
 losses = -blind.values - np.log(moved_rows.attrs["num_candidates"])
 glue("moved_median", float(np.median(losses)), display=False)

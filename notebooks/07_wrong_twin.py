@@ -123,7 +123,7 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 # - **all at once**: obstacles, walls and receiver off by the given distance, and the heading by five degrees per metre;
 # - **physics left out**: the world has more reflections than the twin traces ("2 of 3": the twin traces two of three), diffraction at corners, or refraction through walls.
 #
-# A candidate that the twin places inside a wall has no path; with walls off by three metres, that is so for {glue:text}`lost_walls:.1f` % of the truths. We use the first {glue:text}`num_layouts` rooms of Eval Random, with {glue:text}`num_snapshots` snapshots in all and
+# A candidate that lies outside the twin's room, or inside one of its obstacles, has no path; with walls off by three metres, that is so for {glue:text}`lost_walls:.1f` % of the truths. We use the first {glue:text}`num_layouts` rooms of Eval Random, with {glue:text}`num_snapshots` snapshots in all and
 # {glue:text}`num_candidates` candidates each. The exact image twin traces both sides, so that nothing else is wrong; only worlds with diffraction or refraction are traced by Sionna.
 #
 # Four methods are compared:

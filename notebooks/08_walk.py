@@ -91,7 +91,7 @@ glue("map_first", 100 * float(np.exp(chosen[number])), display=False)
 # ## One walk
 #
 # This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` % of the path set's probability: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where it is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the route: the dashed walls are what it believes, and its
-# compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's posteriors are multiplied ("added" above the maps: their logarithms are), with the temperature and the floor that suit walks with all three twins best (see below); on the right are path sets whose errors are
+# compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's log posteriors are added (that is, its posteriors multiplied), with the temperature and the floor that suit walks with all three twins best (see below); on the right are path sets whose errors are
 # shared by the whole walk.
 
 # %% mystnb={"image": {"alt": "Posterior maps of one walk after 1, 2, 4 and 8 snapshots: LOCUS-DT with scores added on the left, path sets with shared errors on the right"}} tags=["hide-input"]
@@ -126,8 +126,8 @@ glue("compass_true", turn, display=False)
 # We use {glue:text}`num_rooms` rooms of Eval Grid. In each, the robot takes {glue:text}`num_steps` snapshots of one fixed transmitter on the list. The candidates are all free points of the 31 × 31 grid, {glue:text}`num_candidates:.0f` on average, so certainty would
 # be a loss of −{glue:text}`certainty:.2f` nats. There are three twins: plan and compass are exact; each wall and obstacle is off by 0.3 m and the compass by 1.5 degrees; or they are off by 1 m and 5 degrees, each in a random direction. We compare:
 #
-# - **LOCUS-DT, added**, and **LOCUS-DT trained with errors, added**: sums of log posteriors, divided by a temperature ({glue:text}`temperature_ours:.1f` and {glue:text}`temperature_robust:.1f`) and with a floor of
-#   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %), one pair for all three twins, as a robot does not know how wrong its own is, fitted on walks through training rooms, a third of them in each condition. With an exact twin the high temperature costs LOCUS-DT: after one snapshot its loss is
+# - **LOCUS-DT, added**, and **LOCUS-DT trained with errors, added**: sums of log posteriors, divided by a temperature ({glue:text}`temperature_ours:.1f` and {glue:text}`temperature_robust:.1f`), with a floor of
+#   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %). A robot does not know how wrong its twin is, so each network has one temperature and one floor for all three twins, fitted on walks through training rooms, a third of them with each twin. With an exact twin the high temperature costs LOCUS-DT: after one snapshot its loss is
 #   {glue:text}`first_ours_exact:.2f` nats, worse than in [chapter 5](05_results.ipynb);
 # - **path sets, added**: the same with the likelihood of [chapter 6](06_path_set) (temperature {glue:text}`temperature_path:.1f`, floor {glue:text}`share_path:.2g` %);
 # - **bearings, without a twin**: the strongest path's angle from each pose, as if it came straight from the transmitter, with outliers and a floor ({glue:text}`share_bearings:.0f` %) fitted in the same way;
@@ -257,7 +257,8 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
 #
 # result = locus.locate(layout, poses, iq)  # one pose per snapshot
 # result.posterior  # (step, candidate)
-# result.heading_error  # (step), to add to the given heading; also heading_error_low and heading_error_high
+# result.heading_error  # (step), to add to the given heading
+# result.heading_error_low, result.heading_error_high  # its 90 % interval
 # ```
 #
 # From the shell: `locus locate room.geojson --poses walk.tum --iq captures.npy --out walk.nc`; [Your own room](../own_room.md) has an example. **Several receivers that hear one transmitter at the same time are handled the same way**: one pose each. A

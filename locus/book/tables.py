@@ -55,6 +55,12 @@ def number_with_interval(numbers: Sequence[float], form: str) -> str:
     return f"{value:{unsigned_zero}} [{low:{unsigned_zero}}, {high:{unsigned_zero}}]"
 
 
+def three_digits(numbers: Sequence[float]) -> str:
+    """Format with three digits for the largest of some numbers, but at most two decimals."""
+    largest = max(map(abs, numbers))
+    return f".{2 if largest < 10 else 1 if largest < 100 else 0}f"
+
+
 def inputs_frame(table: xr.Dataset, raw: xr.Dataset, printed: xr.Dataset) -> pd.DataFrame:
     """R [%] of the baselines by what they see, and as printed in the paper; one row per evaluation and method.
 
@@ -229,7 +235,7 @@ def moved_frame(moved: xr.Dataset) -> pd.DataFrame:
     for distance in moved.distance.values:
         one = moved.sel(distance=distance)
         rows = zip(*(one[f"loss{end}"].values for end in ("", "_low", "_high")), strict=True)
-        columns["L [nat]", f"{1000 * distance:g} mm"] = [number_with_interval(row, ".2f") for row in rows]
+        columns["L [nat]", f"{1000 * distance:g} mm"] = [number_with_interval(row, three_digits(row)) for row in rows]
     return pd.DataFrame(columns, index=pd.Index([SCORER_TITLES[name] for name in moved.method.values], name="method"))
 
 

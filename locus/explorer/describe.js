@@ -9,6 +9,7 @@ import { sayHeading, sayTurn } from "./compass.js";
 
 // No line breaks between a number and its unit (\u00a0).
 const EXACT = 0.05; // [m], error that counts as none
+const SURE = 1e-4; // [rad], width of an interval of the compass that counts as none
 
 /**
  * To two digits, so that shares next to each other agree with their ratio.
@@ -56,10 +57,12 @@ function describeWalk(result, walk, turn, near) {
   const poses = walk.slice(0, headings.length);
   const way = poses.reduce((sum, { x, y }, i) => (i > 0 ? sum + Math.hypot(x - poses[i - 1].x, y - poses[i - 1].y) : 0), 0);
   const walked = headings.length > 1 ? `${headings.length} snapshots along a walk of ${way.toFixed(0)}\u00a0m` : "one snapshot";
-  return (
-    `After ${walked}, the path set gives ${judge(result, near)}. Its estimate of the compass error is ` +
-    `${sayHeading(headings[headings.length - 1])}; the truth is ${sayTurn(turn)}.`
-  );
+  const last = headings[headings.length - 1];
+  const estimate =
+    last.high - last.low < SURE // all on the part of its mixture in which nothing is wrong
+      ? "It takes the twin, and so the compass, to be exact"
+      : `Its estimate of the compass error is ${sayHeading(last)}`;
+  return `After ${walked}, the path set gives ${judge(result, near)}. ${estimate}; the true compass error is ${sayTurn(turn)}.`;
 }
 
 /**

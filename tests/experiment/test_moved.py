@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import xarray as xr
 from smoke import make, smoke_run
 
 import locus
-from locus.book.tables import moved_frame
+from locus.book.tables import moved_frame, number_with_interval, three_digits
 from locus.experiment import moved
 from locus.experiment.moved import MovedTransmitters
 from locus.experiment.rows import evaluate_group
@@ -69,4 +70,16 @@ def test_every_cell_of_the_table_has_an_interval(run: locus.Run) -> None:
     loss, low, high = (
         float(found[f"loss{end}"].sel({"method": "bayes", "distance": 0.005})) for end in ("", "_low", "_high")
     )
-    assert table.loc["Bayes limit", ("L [nat]", "5 mm")] == f"{loss:.2f} [{low:.2f}, {high:.2f}]"
+    shown = re.findall(r"-?[\d.]+", table.loc["Bayes limit", ("L [nat]", "5 mm")])
+    largest = max(abs(loss), abs(low), abs(high))
+    np.testing.assert_allclose([float(one) for one in shown], [loss, low, high], atol=max(0.0051, 0.0051 * largest))
+    assert max(len(re.sub(r"\D", "", one)) for one in shown) == 3
+
+
+def test_large_numbers_are_shown_with_three_digits() -> None:
+    for numbers, expected in (
+        ((-1.274, -2.05, -0.371), "-1.27 [-2.05, -0.37]"),
+        ((41.8, 32.93, 52.1), "41.8 [32.9, 52.1]"),
+        ((286.46, 5.93, 786.41), "286 [6, 786]"),
+    ):
+        assert number_with_interval(numbers, three_digits(numbers)) == expected
