@@ -28,7 +28,11 @@ def make_parser() -> argparse.ArgumentParser:
     _add_settings(reproduce)
     _add_run(reproduce)
     reproduce.add_argument("--only", metavar="NN", help="only the chapter whose name starts with NN, and its inputs")
-    reproduce.add_argument("--force", action="store_true", help="recompute even if up to date")
+    reproduce.add_argument(
+        "--force",
+        action="store_true",
+        help="recompute everything, or with --only the chapter and all its inputs, even if up to date",
+    )
     reproduce.add_argument(
         "--dry-run", action="store_true", help="list what would be computed, with estimated time and disk space"
     )
