@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-os.environ["NUMBA_NUM_THREADS"] = "1"  # before numba is imported
+# Before any import: the time of a process is that of all its threads, and BLAS has its own
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 import time
 from collections.abc import Callable

@@ -110,12 +110,12 @@ figure = pairs_figure(case.paths, observed, titles, config.radio)
 #
 # ## How sets of paths are compared
 #
-# With $E$ and $e$ the energies of a traced and an observed path after integration over all $N$ subcarriers and $M$ antennas, in units of the noise:
+# With $E$ and $x$ the energies of a traced and an observed path after integration over all $N$ subcarriers and $M$ antennas, in units of the noise:
 #
-# - **Found or not.** The estimator takes the highest peak over angle and delay, so $2e$ is noncentral chi-square with four degrees of freedom and noncentrality $2E$. A path is reported if $e$ exceeds the threshold and it is among
+# - **Found or not.** The estimator takes the highest peak over angle and delay, so $2x$ is noncentral chi-square with four degrees of freedom and noncentrality $2E$. A path is reported if $x$ exceeds the threshold and it is among
 #   the six strongest.
 # - **Where.** The sine of its angle and its delay have the variances of the Cramér-Rao bound, plus what estimator and twin add, which is fitted. A share of the estimates is disturbed by other paths and has larger errors.
-# - **False paths** occur at the rate that the threshold implies, and paths unknown to the twin at a small rate of their own.
+# - **False paths** occur at the rate that the threshold implies, and paths unknown to the twin at a small rate of their own; together they are the *clutter*.
 # - **The offset** is integrated out, not guessed, and any path may be missed.
 # - **Merged paths.** Two paths that the twin puts side by side may be reported as one: at a distance of $d$ resolution cells with probability $\exp(-d^2 / d_0^2)$, with $d_0$ fitted. A cell is $2/M$ in the sine of the angle and one sample in delay.
 # - **Left over.** An unreported path below the threshold still leaves its energy. If the twin knows where to look, the matched filter's power $P$ there, with all reported paths subtracted, replaces "not reported": a path makes it
@@ -266,10 +266,11 @@ loss = steps.loss
 glue("gain_left", float(loss.sel({"method": "left"}) - loss.sel({"method": "soft"})), display=False)
 
 # %% [markdown]
-# *{glue:text}`nats_rooms` rooms of Eval Random with {glue:text}`nats_snapshots` snapshots in all, as for the limit for unknown phases in chapter 5, so losses differ from those of its first table. Each row changes how paths are compared or what the receiver knows; "the same inputs, as a set" is the likelihood of angles and strengths of the table above, and "with delays" also uses all traced paths instead of the strongest, and the path set's constants. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots (ideal estimates: the same transmitters, but fresh noise).*
+# *{glue:text}`nats_rooms` rooms of Eval Random with {glue:text}`nats_snapshots` snapshots in all, as for the phase-free limit in chapter 5, so losses differ from those of its first table. Each row changes how paths are compared or what the receiver knows; "the same inputs, as a set" is the likelihood of angles and strengths of the table above, and "with delays" also uses all traced paths instead of the strongest, and the path set's constants. Filled: a path set that takes the twin to be exact. Shaded, and on the right with its 95 % interval: how much that step changes the loss on the same snapshots (ideal estimates: the same transmitters, but fresh noise).*
 #
 # Comparing the same inputs as sets instead of lists changes the loss by {glue:text}`step_set:+.2f` nats, the path set's likelihood of all traced paths with their delays by {glue:text}`step_delays:+.2f`, and lowering the threshold by
-# {glue:text}`step_soft:+.2f`. An ideal estimator, whose paths do not disturb each other, would change it by {glue:text}`step_ideal`; looking for unreported paths in what the real ones leave changes it by {glue:text}`gain_left:+.2f` from the lower threshold.
+# {glue:text}`step_soft:+.2f`. An ideal estimator, whose paths do not disturb each other, would change it by {glue:text}`step_ideal`.
+# Looking for unreported paths in what the real estimates leave (soft detection) changes the loss at the lower threshold by {glue:text}`gain_left:+.2f`.
 #
 # ### Calibration: is it honest?
 

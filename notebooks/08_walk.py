@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 8. A walk
 #
-# *What the paper's introduction promises: a robot that searches for a transmitter.*
+# *A use that the paper's introduction names: a robot that searches for a transmitter.*
 #
 # One snapshot is often ambiguous, and some carry almost nothing: the receiver looks the other way, or all paths are too weak. A robot does not stop there. It drives on and listens again, and what was
 # ambiguous from one place is not from the next. How much does each snapshot add? And what happens if plan and compass are a little wrong, so that every snapshot repeats the same error?
@@ -42,6 +42,8 @@ areas = located.credible_area.values  # after 1, 2 and 3 snapshots
 print("90 % in", ", ".join(f"{area:.1f} m²" for area in areas))
 
 # %% tags=["hide-input"]
+import json
+
 from myst_nb import glue
 
 from locus.book.figures import mapped_figures, search_figures, style, walk_figures
@@ -49,6 +51,7 @@ from locus.book.studies.mapped_room import make_example
 from locus.book.studies.walk_maps import map_walk
 from locus.experiment import mapped, searches, walk
 from locus.experiment.mapped import Mapped
+from locus.experiment.run import repository
 from locus.experiment.searches import Searches
 from locus.experiment.walk import Walks
 from locus.experiment.walk_scene import STEP
@@ -61,6 +64,13 @@ style.use()
 
 # %% tags=["remove-cell"]
 glue("correlation", CORRELATION, display=False)
+tried = json.loads((repository() / "benchmarks" / "results.json").read_text(encoding="utf-8"))["walk_correlation"]
+worst = tried["1 m"]
+glue("tried_rooms", tried["num_rooms"], display=False)
+glue("correlation_change", worst[f"{CORRELATION:g}"]["change"], display=False)
+glue("correlation_error", worst[f"{CORRELATION:g}"]["error"], display=False)
+for name, value in (("with", CORRELATION), ("without", 0.0)):
+    glue(f"covered_{name}", 100 * worst[f"{value:g}"]["covered"], display=False)
 glue("num_rooms", len(np.unique(rows.group)), display=False)
 glue("num_steps", rows.sizes["step"], display=False)
 glue("step_length", STEP, display=False)
@@ -90,7 +100,7 @@ glue("map_first", 100 * float(np.exp(chosen[number])), display=False)
 # %% [markdown]
 # ## One walk
 #
-# This is the first room of Eval Grid in which one snapshot leaves the truth with less than {glue:text}`unclear:.0f` % of the path set's probability: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where it is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the route: the dashed walls are what it believes, and its
+# This is the first room of Eval Grid in which the path set gives the truth less than {glue:text}`unclear:.0f` % after one snapshot: here, {glue:text}`map_first:.1f` %. The robot faces the way it drives, turns where it is blocked, and listens every {glue:text}`step_length:.0f` m. Its twin is wrong, by the same amounts all along the route: the dashed walls are what it believes, and its
 # compass is off by {glue:text}`map_turn:.1f` degrees. On the left, LOCUS-DT's log posteriors are added (that is, its posteriors multiplied), with the temperature and the floor that suit walks with all three twins best (see below); on the right are path sets whose errors are
 # shared by the whole walk.
 
@@ -127,12 +137,13 @@ glue("compass_true", turn, display=False)
 # be a loss of −{glue:text}`certainty:.2f` nats. There are three twins: plan and compass are exact; each wall and obstacle is off by 0.3 m and the compass by 1.5 degrees; or they are off by 1 m and 5 degrees, each in a random direction. We compare:
 #
 # - **LOCUS-DT, added**, and **LOCUS-DT trained with errors, added**: sums of log posteriors, divided by a temperature ({glue:text}`temperature_ours:.1f` and {glue:text}`temperature_robust:.1f`), with a floor of
-#   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %). A robot does not know how wrong its twin is, so each network has one temperature and one floor for all three twins, fitted on walks through training rooms, a third of them with each twin. With an exact twin the high temperature costs LOCUS-DT: after one snapshot its loss is
+#   uniform guessing ({glue:text}`share_ours:.2g` % and {glue:text}`share_robust:.2g` %). A robot does not know how wrong its twin is, so each network has one temperature and one floor for all three twins, fitted on walks through validation rooms, a third of them with each twin. With an exact twin the high temperature costs LOCUS-DT: after one snapshot its loss is
 #   {glue:text}`first_ours_exact:.2f` nats, worse than in [chapter 5](05_results.ipynb);
 # - **path sets, added**: the same with the likelihood of [chapter 6](06_path_set) (temperature {glue:text}`temperature_path:.1f`, floor {glue:text}`share_path:.2g` %);
 # - **bearings, without a twin**: the strongest path's angle from each pose, as if it came straight from the transmitter, with outliers and a floor ({glue:text}`share_bearings:.0f` %) fitted in the same way;
 # - **path sets, shared errors**: as above. Some errors, such as paths that the twin does not trace, are in none of these unknowns but repeat from pose to pose. For a twin that is off by as much as the tolerance allows, we give
-#   them a correlation of {glue:text}`correlation:.1f` between snapshots, fitted to walks through training rooms. We added this correlation after a first look at the evaluation rooms, where without it the 90 % sets
+#   them a correlation of {glue:text}`correlation:.1f` between snapshots. On {glue:text}`tried_rooms` walks through validation rooms this changes the loss with the worst twin by {glue:text}`correlation_change:+.2f` ± {glue:text}`correlation_error:.2f` nats, and the 90 % sets hold
+#   {glue:text}`covered_with:.0f` instead of {glue:text}`covered_without:.0f` % of the transmitters. We added it after a first look at the evaluation rooms, where without it the 90 % sets
 #   of the worst twin held just under 80 %.
 
 # %% mystnb={"image": {"alt": "Adjusted loss and coverage of the 90 % sets against the number of snapshots, for five ways to fuse them and three twins"}} tags=["hide-input"]
@@ -226,7 +237,7 @@ example = make_example(opened, 0, resolution=0.05, drift=0.01, num_points=61)
 figure = mapped_figures.mapped_room_figure(example)
 
 # %% [markdown]
-# *A room with its furniture and the robot's route (blue); its occupancy grid, with 5 cm cells and a drift of 1 %; the walls extracted from it (orange); the posterior of their twin for one snapshot. Dashed: the true walls.*
+# *A room with its furniture and the robot's route (blue); its occupancy grid (white: free, black: occupied, grey: unknown), with 5 cm cells and a drift of 1 %; over it the walls extracted from it (orange); the posterior of their twin for one snapshot.*
 
 # %% tags=["hide-input"]
 maps_rows = Mapped(opened).open()

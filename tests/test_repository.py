@@ -110,7 +110,7 @@ def test_readme_shows_what_benchmark_and_chapter_found() -> None:
     readme = (ROOT / "README.md").read_text()
     for name, share in missing.items():
         seconds, times = (results[name][key] for key in ("seconds_per_group", "times_as_fast"))
-        assert f"| {name} | {seconds:.3f} | {times:.0f} | {share} |" in readme
+        assert f"| {name} | {seconds:.3f} | {times:.0f} | {share} |" in readme, "make readme"
     assert f"<!-- twins -->\n{twins_table(results, chapter)}\n" in readme
     check = locus.load_config("paper").twin_check
     words = " ".join(readme.split())

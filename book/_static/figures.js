@@ -81,6 +81,29 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
+// Results of a search: names break between their parts, as on all other pages.
+document.addEventListener("DOMContentLoaded", () => {
+  const results = document.getElementById("search-results");
+  if (!results) return;
+  // Excerpts are of a page's text, not of its list of contents.
+  // @ts-ignore: Sphinx defines Search, on this page alone
+  const finder = /** @type {{ htmlToText: (html: string, anchor?: string) => string }} */ (Search);
+  const inWhole = finder.htmlToText;
+  finder.htmlToText = (html, anchor) => {
+    const page = new DOMParser().parseFromString(html, "text/html");
+    page.querySelector("main")?.replaceChildren(page.querySelector("article") ?? "");
+    return inWhole(page.documentElement.outerHTML, anchor);
+  };
+  new MutationObserver(() => {
+    const texts = document.createTreeWalker(results, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = /** @type {Text} */ (texts.currentNode);
+      const end = text.data.search(/(?<=[a-z]{2}[._])(?=[a-z])/i);
+      if (end > 0) text.splitText(end).before(document.createElement("wbr"));
+    }
+  }).observe(results, { childList: true, subtree: true });
+});
+
 // Equations that are too wide for a phone are set smaller, once they are set at all.
 window.addEventListener("load", async () => {
   // @ts-ignore: MathJax is only there on pages with mathematics

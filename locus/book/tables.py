@@ -284,7 +284,7 @@ def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
 
 
 def headline(table: xr.Dataset, printed: xr.Dataset) -> str:
-    """R [%] of every method beside the paper's, as a Markdown table for the first page and the README."""
+    """R [%] of every method beside the paper's, as a Markdown table for the README."""
     order = ("grid", "random")
     heads = " | ".join(f"{EVALUATION_TITLES[name]} | in the paper" for name in order)
     lines = [f"| R [%] | {heads} |", "|---|" + "---|---|" * len(order)]

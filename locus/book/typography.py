@@ -2,7 +2,7 @@
 
 Numbers have minus signs and thousands separators, and no sign if they are zero. Those in tables are aligned at the
 right; long names break between their parts, and the header of a pandas table takes as few rows as it can.
-No line breaks inside an interval, between a number and its unit, or at the hyphen of a method's name.
+No line breaks inside an interval, between a number and its unit, or at the hyphens of a method's name or a date.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _UNITS = "%|degrees|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kK
 # A pasted number ends its node
 _JOINED = re.compile(
     rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=[\d\]])|^) (?=(?:{_UNITS})(?!\w))"
-    r"|(?<=[Cc]hapter) (?=\d)|(?<=eq\.) (?=\()| (?=− )"
+    r"|(?<=\([n…\d],) (?=[n…\d]\))|(?<=[Cc]hapter) (?=\d)|(?<=eq\.) (?=\()| (?=− )"
     r"|(?<=\b[LGR]) (?== )|(?<=\b[LGR][ \N{NO-BREAK SPACE}]=) (?=[+−\d]|$)"
 )
 _NAMES = re.compile(
     r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?|3GPP TR 38\.901|ITU-R(?: P\.2040)?|L-BFGS"
-    r"|Cortex-M|\bp-values?|\bSec\. [IVX]+-[A-Z])"
+    r"|Cortex-M|\bp-values?|\bSec\. [IVX]+-[A-Z]|\b\d{4}-\d\d-\d\d\b)"
 )
 _BREAKS = re.compile(r"(?<=[./_])(?<!^[._])(?=[^./_])")
-_SHORT = 24  # length of names that move to the next line as a whole
+_SHORT = 28  # length of names that move to the next line as a whole
 _CODE = (
     nodes.literal,
     nodes.literal_block,

@@ -66,8 +66,8 @@ def locate(
 ) -> xr.Dataset:
     """Compute the posterior of the transmitter's position from an IQ capture.
 
-    Coordinates may have any origin: the room is moved to the origin, or where the training rooms were, before it is
-    traced.
+    Coordinates may have any origin: before it is traced, the room is centred on the origin or, for a network, where its
+    training rooms were centred.
 
     With a sequence of poses, one per snapshot, the snapshots are those of a walk around one transmitter, or of several
     receivers at one time, and are fused. The errors that they share (compass, plan, the transmitter's place in its

@@ -22,7 +22,7 @@ from locus.room.layout import Pose
 MAX_BYTES = 2**20
 """Largest size of a file."""
 MAX_TILT = math.radians(5)
-"""Largest tilt of the receiver's own z axis from the vertical [rad]: the twin is a plan."""
+"""Largest tilt of the receiver's own z axis from the vertical [rad]: the twin is two-dimensional."""
 MAX_RISE = 1.0
 """Largest difference of heights along a walk [m]."""
 

@@ -269,4 +269,4 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "export": export,
     "book": book,
 }
-"""By name on the command line."""
+"""Function of each command, by the command's name."""

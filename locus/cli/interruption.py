@@ -57,7 +57,7 @@ def interruptible(command: str) -> Iterator[None]:
 
 
 def say(command: str) -> None:
-    """Print the line, and nothing after it."""
+    """Print that the command was interrupted and how to go on, and nothing after it."""
     kept = "what is finished is kept, and the same command goes on from there"
     print(f"\nlocus {command}: interrupted; {kept if command in _RESUMED else 'repeat the command'}", file=sys.stderr)
     sys.stderr.flush()
@@ -69,7 +69,7 @@ def say(command: str) -> None:
 
 
 def end_everything(code: int) -> None:
-    """End all child processes, theirs too, and this one."""
+    """End all processes that descend from this one, then this one."""
     end_children()
     os._exit(code)
 

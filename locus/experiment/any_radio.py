@@ -1,4 +1,4 @@
-"""Any radio: settings that differ in one factor, in; the loss of the path set, its limit and LOCUS-DT out.
+"""Any radio: settings that differ in one factor in; losses of path set, phase-blind receiver and LOCUS-DT out.
 
 The path-set likelihood takes the radio from its settings, so nothing is trained here. LOCUS-DT runs where its radio is
 that of its training: with other transmit powers and in rooms of other sizes.
@@ -49,7 +49,7 @@ FACTORS = {
 """Titles of the factors, of which one at a time differs from the run's settings."""
 
 METHODS = ("path_set", "phase_blind", "locus_dt")
-"""The path set, its limit, and LOCUS-DT where it can run."""
+"""The path set, the phase-blind receiver, and LOCUS-DT where it can run."""
 
 _SPLIT = "eval_random"
 _SAME_RADIO = ("power", "room")  # factors that LOCUS-DT's radio does not depend on
@@ -184,7 +184,7 @@ class AnyRadio(Result):
 
 
 def summary(rows: xr.Dataset) -> xr.Dataset:
-    """Loss and ratio (setup, method) with intervals, and ``difference`` (setup, method), the loss less the limit's.
+    """Loss and ratio (setup, method) with intervals; ``difference`` is the loss less the phase-blind receiver's.
 
     The difference is paired over the snapshots; NaN of LOCUS-DT where it cannot run. All setups share the bootstrap
     resamples.

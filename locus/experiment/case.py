@@ -280,7 +280,7 @@ def trace_possible(twin: Twin, layout: Layout, pose: Pose, points: NDArray[np.fl
 
 
 def check_room(room: Room) -> None:
-    """Raise a ValueError, in seconds, if no room can be drawn with these settings; no other check fails this early."""
+    """Raise a ValueError within seconds if no room can be drawn with these settings, before any work starts."""
     Layout.random(np.random.default_rng(0), room)
 
 

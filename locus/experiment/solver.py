@@ -34,8 +34,8 @@ NUM_LAYOUTS = 10
 NUM_CANDIDATES = 500
 """Number of candidates per room."""
 STEP = 10
-"""Every tenth candidate is compared, to save time. Only these are traced, unless a call takes more receivers than that:
-it then traces all candidates."""
+"""Every tenth candidate is compared, to save time. Only these are traced, unless a call takes more receivers than there
+are of them: it then traces all candidates."""
 
 MAX_DETERMINISTIC = 50_000_000
 """Largest number of rays times receivers in a deterministic call at depth 3, which then takes 5 GiB of memory."""

@@ -1,8 +1,8 @@
 """Walks: rooms of the evaluation in; loss and credible levels of several ways to fuse snapshots, step by step, out.
 
 A robot listens from eight poses that are 6 m apart. Its plan and its compass are exact or wrong, by the same errors
-during the whole walk. Methods that simply add scores get a temperature and a floor, fitted on walks through training
-rooms.
+during the whole walk. Methods that simply add scores get a temperature and a floor, fitted on walks through
+validation rooms.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RECIPE = 1
 NUM_LAYOUTS = 200
 """Number of rooms, the first of the evaluation; at most a quarter of them."""
 NUM_FITTED = 40
-"""Number of training rooms for temperatures and floors, the last of the validation rooms; at most twice as many as are
+"""Number of validation rooms that temperatures and floors are fitted on, the last ones; at most twice as many as are
 evaluated, or all if there are fewer."""
 NUM_STEPS = 8
 """Number of snapshots of a walk."""
@@ -75,7 +75,7 @@ class Chosen(NamedTuple):
 
 
 def evaluate_fit(config: Config, index: int, scorers: dict[str, Any]) -> xr.Dataset:
-    """Adjusted log posteriors (condition, step, snapshot, option) of the truth of a training room, for each method."""
+    """Adjusted log posteriors (condition, step, snapshot, option) of a validation room's truth, for each method."""
     scene = Scene(config, "train", index, NUM_STEPS)
     parts = {}
     for condition, sizes in CONDITIONS.items():
@@ -221,7 +221,7 @@ class Walks(Result):
 
     @property
     def fit_groups(self) -> range:
-        """Rooms of the train split that temperatures and floors are fitted on."""
+        """Validation rooms that temperatures and floors are fitted on."""
         groups = splits.validation_groups(self.run.config)
         return range(max(groups.stop - min(NUM_FITTED, 2 * self.num_groups), groups.start), groups.stop)
 
@@ -258,7 +258,7 @@ class Walks(Result):
         return _SECONDS * (self.num_groups + len(self.fit_groups)) / num_workers
 
     def make(self, workers: Workers = here) -> None:
-        """Fit temperatures and floors on training rooms, then walk through the rooms of the evaluation."""
+        """Fit temperatures and floors on validation rooms, then walk through the rooms of the evaluation."""
         config = self.run.config
         scorers: dict[str, Any] = {
             **{name: weight_files.load_method(weights.path)[0] for name, weights in self.weights.items()},

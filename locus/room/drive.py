@@ -16,7 +16,7 @@ from locus.settings.checks import check_range
 ROBOT = 0.4
 """Distance that the robot's centre keeps from every wall [m]."""
 REACH = 12.0
-"""The drive passes all walls and places that it can see from somewhere, at this distance or closer [m]."""
+"""The drive comes within this distance [m] of all walls and places that it can see from somewhere."""
 STEP = 0.5
 """Distance between two scans [m]."""
 

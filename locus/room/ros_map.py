@@ -48,9 +48,10 @@ class RosMap:
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Pose of the outer corner of cell (0, 0): x, y [m] and yaw [rad], counter-clockwise."""
     occupied_thresh: float = 0.65
-    """Cells with a higher probability are occupied. The default is that of ROS's ``map_saver``."""
+    """Cells with a higher probability are occupied. The default is that of ``map_saver``, of ROS 1 and of Nav2."""
     free_thresh: float = 0.196
-    """Cells with a lower probability are free; those in between are unknown. The default is that of ``map_saver``."""
+    """Cells with a lower probability are free; those in between are unknown. The default is that of ``map_saver`` of
+    ROS 1; Nav2's writes 0.25."""
     remarks: tuple[str, ...] = ()
     """What was changed when it was read, one line each."""
 

@@ -62,7 +62,7 @@ MOST_SEEN = 32
 """Largest number of observed paths per snapshot."""
 
 LEAST_ROOT = 0.2
-"""Root of the energy below which paths have no wider errors."""
+"""Root of the energy at which errors stop growing: weaker paths err as much as a path of this energy."""
 MOST_SINE = 0.25
 """Largest variance of a sine, which is known only modulo 2."""
 NO_ANGLE = math.pi / 4

@@ -27,7 +27,8 @@ PADDING = 4
 MOST_POINTS = 2**20
 """Largest number of grid points per snapshot; radios that need more go without soft detection."""
 NEAR = 0.6
-"""Resolution cells within which a reported path may have taken what another one left."""
+"""Distance from a reported path [resolution cells] within which what is left tells nothing: subtracting that path may
+have taken the energy of an unreported one, too."""
 MOST_POWER = 12.0
 """Largest power, relative to the noise, that speaks for a path: strong paths that fit badly leave more."""
 LARGEST = 1e100

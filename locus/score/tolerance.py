@@ -19,7 +19,7 @@ from locus.settings.checks import check_range
 DECIBEL = math.log(10) / 20
 """Relative change of an amplitude per decibel, for small changes."""
 MAX_METRES = 1000.0
-"""Largest error of plan and position: that of the largest room."""
+"""Largest error of plan and position [m]: the side of the largest room."""
 
 _MOST = 1e6  # of any constant: cells, decibels, paths
 

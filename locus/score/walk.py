@@ -89,7 +89,7 @@ class Walk:
         odometry: how fast the error of the pose grows; by default not at all.
         prior: non-negative weight of every candidate, (candidate); uniform by default.
         correlation: correlation between snapshots of unmodelled errors, for a twin at the full tolerance; the default
-            was fitted to training rooms. Use 0 if the model is exact.
+            keeps sets honest on walks through validation rooms. Use 0 if the model is exact.
     """
 
     def __init__(

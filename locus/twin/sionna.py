@@ -2,13 +2,15 @@
 
 The solver shoots rays from a source, records the sequences ("chains") of walls that they hit, and solves each chain
 exactly. Since paths are reciprocal, the receiver is the source here and all candidates are targets. This set-up differs
-from standard use in five ways:
+from standard use in six ways:
 
+- Positions are data. As Python numbers they would be constants of the kernel, which would be compiled again for every
+  pose.
 - All rays are launched in the horizontal plane. The problem is two-dimensional, so rays leaving the plane would only
   find the same chains again.
-- The solver keeps a table of the chains already found for each target. Sionna indexes it by a hash, and a collision
-  silently drops a path (`sionna issue 1172 <https://github.com/NVlabs/sionna/issues/1172>`_). Here each chain has a
-  unique index.
+- The solver keeps one table of the chains already found, which all targets of a call share. Sionna indexes it by a
+  hash, and a collision silently drops a path
+  (`sionna issue 1172 <https://github.com/NVlabs/sionna/issues/1172>`_). Here each chain to a target has a unique index.
 - Sionna writes to its buffer of chains for every ray and target, with a mask that is nearly always empty. Here it skips
   that unless there is a new chain, which is faster and leaves the result the same to the last bit.
 - When a chain is solved, rays are traced one by one instead of in packets. Where walls are nearly parallel to an axis,

@@ -40,6 +40,7 @@ def test_numbers_are_set(text: str, wanted: str) -> None:
         ("5 snapshots, 3 s", "5 snapshots, 3~s"),
         ("L = −1.26 nats, where R = 5", "L~=~−1.26~nats, where R~=~5"),
         ("trained with errors − LOCUS-DT", "trained with errors~− LOCUS-DT"),
+        ("points (n, 2) of cell (0, 0), in (a, 2)", "points (n,~2) of cell (0,~0), in (a, 2)"),
     ],
 )
 def test_lines_do_not_break_inside_intervals_or_before_units(text: str, wanted: str) -> None:
@@ -106,13 +107,14 @@ def test_code_mathematics_and_references_are_left_alone() -> None:
     assert [part.astext() for part in document] == ["-3 of 2000"] * 3 + ["−3 of 2,000"]
 
 
-def test_names_of_methods_stay_whole() -> None:
+def test_names_of_methods_and_dates_stay_whole() -> None:
     document = nodes.document(None, None)  # type: ignore[arg-type]
     document += nodes.paragraph("", "Of LOCUS-DT's maps and GMM-Cart's, in `LOCUS-DT`.")
     document += nodes.literal("", "LOCUS-DT")
+    document += nodes.paragraph("", "2026-11-17 20:01")
     typeset(document)
     whole = [part.astext() for part in document.findall(nodes.inline)]
-    assert whole == ["LOCUS-DT's", "GMM-Cart's", "LOCUS-DT"]
+    assert whole == ["LOCUS-DT's", "GMM-Cart's", "LOCUS-DT", "2026-11-17"]
     assert document[0].astext() == "Of LOCUS-DT's maps and GMM-Cart's, in `LOCUS-DT`."
     _, soup = table(pd.DataFrame({"cost to LOCUS-DT [nat]": [1.0]}))
     assert [name.text for name in soup.find_all(class_="name")] == ["LOCUS-DT"]

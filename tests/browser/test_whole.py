@@ -92,6 +92,37 @@ def test_tables_are_set_in_one_style(site: str, new_page: Open, name: str) -> No
                 assert align == "right", text
 
 
+LINES = """(elements, parts) => elements.flatMap(element => {
+    const found = [], texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) for (const part of texts.currentNode.data.matchAll(new RegExp(parts, "gi"))) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, part.index);
+        range.setEnd(texts.currentNode, part.index + part[0].length);
+        if (new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1) found.push(part[0]);
+    }
+    return found;
+})"""
+"""Parts of texts that do not stand on one line."""
+
+
+def test_constants_dates_and_results_of_a_search_break_between_their_parts(site: str, new_page: Open) -> None:
+    page = new_page(390)
+    for name in PAGES:
+        if "/api/" in name:
+            page.goto(f"{site}/{name}", wait_until="domcontentloaded")
+            values = page.locator("dt.sig .sig-name + em.property")
+            assert values.evaluate_all(LINES, r"[\d.]+e-\d+|\d+ \*\* \d+") == [], name
+    page.goto(f"{site}/book/status.html", wait_until="domcontentloaded")
+    assert page.locator("article td").evaluate_all(LINES, r"\d{4}-\d\d-\d\d") == []
+    page.goto(f"{site}/search.html?q=calibration", wait_until="networkidle")
+    results = page.locator("#search-results li")
+    results.first.wait_for()
+    assert results.locator("> a").evaluate_all(LINES, r"[a-z]+(?=[._][a-z])") == []
+    excerpts = results.locator("p.context").all_inner_texts()
+    assert excerpts
+    assert not any("Contents" in text for text in excerpts), "a page's list of contents instead of its text"
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_rows_in_groups_keep_the_name_of_their_group(site: str, new_page: Open, width: int) -> None:
     """On a phone, which has room for one column of names, above the first row; elsewhere in a column of its own."""

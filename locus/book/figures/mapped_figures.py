@@ -22,7 +22,7 @@ from locus.room.ros_map import RosMap
 
 _WALL = "#D55E00"
 _UNKNOWN = 0.75  # shade of grey
-_SHOWN = 0.4  # side of a pixel of a map in a figure [m], about
+_SHOWN = 0.8  # side of a pixel of a map in a figure [m], about
 _LINES: dict[float, dict[str, Any]] = {
     0.0: {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     0.01: {"color": "#009E73", "marker": "D", "linestyle": "--"},

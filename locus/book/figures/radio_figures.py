@@ -57,7 +57,7 @@ def radio_figure(summary: xr.Dataset) -> Figure:
 
 
 def radio_frame(summary: xr.Dataset) -> pd.DataFrame:
-    """L and R of the path set in every setup, its L less the phase-blind receiver's, and L of LOCUS-DT, as text."""
+    """L and R of the path set in every setup, its L minus the phase-blind receiver's, and L of LOCUS-DT, as text."""
     rows = {}
     for index in range(summary.sizes["setup"]):
         one = summary.isel(setup=index)
@@ -65,7 +65,7 @@ def radio_frame(summary: xr.Dataset) -> pd.DataFrame:
         rows[FACTORS[str(one.factor.values)], f"{float(one.value):g}"] = {
             "L [nat]": interval_text(ours, "loss"),
             "R [%]": interval_text(ours, "ratio", 100.0, 1),
-            "L less the phase-blind receiver’s [nat]": interval_text(ours, "difference"),
+            "L minus the phase-blind receiver’s [nat]": interval_text(ours, "difference"),
             "L of LOCUS-DT [nat]": interval_text(network, "loss") if network.loss.notnull() else "",
         }
     index = pd.MultiIndex.from_tuples(rows, names=["what differs", "value"])

@@ -21,7 +21,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def search_figure(rows: xr.Dataset) -> Figure:
-    """Share of the searches that have found the transmitter, over the snapshots and over the metres they took."""
+    """Share of the searches that have ended in a small 90 % set, over the snapshots and over the metres they took."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.8), layout="constrained", sharey=True)
     ended = rows.area < FOUND
     first = ended.argmax("step")
