@@ -249,6 +249,7 @@ figure = mapped_figures.cost_figure(costs)
 
 # %% tags=["remove-cell"]
 glue("num_pieces", mapped.NUM_PIECES, display=False)
+glue("mapped_candidates", int(maps_rows.attrs["num_candidates"]), display=False)
 glue("mapped_rooms", len(np.unique(maps_rows.group)), display=False)
 for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm, drift 0 %"), ("coarse", "map, 20 cm, drift 0 %"), ("drifted", "map, 5 cm, drift 3 %")):  # fmt: skip
     one = costs.isel(plan=int(np.flatnonzero(costs.label == label)[0]))
@@ -256,7 +257,7 @@ for key, label in (("bare", "true plan without furniture"), ("fine", "map, 5 cm,
     glue(f"off_{key}", 100 * float(one.wall_error), display=False)
 
 # %% [markdown]
-# *{glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each. L, cost and sets are the path set's; cost, with 95 % intervals, is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT's posterior is mixed with a small share of uniform guessing, as in chapter 7. Walls: how many the twin has on average. Walls off by: mean distance of these from the true ones. Grey band: the interval of the true plan without furniture.*
+# *{glue:text}`mapped_rooms` rooms of Eval Random with ten snapshots each, and lists of {glue:text}`mapped_candidates` candidates, so L cannot be compared with that of chapter 5. L, cost and sets are the path set's; cost, with 95 % intervals, is the loss minus that with the true plan and its furniture, on the same snapshots. LOCUS-DT's posterior is mixed with a small share of uniform guessing, as in chapter 7. Walls: how many the twin has on average. Walls off by: mean distance of these from the true ones. Grey band: the interval of the true plan without furniture.*
 #
 # A map of 5 cm cells without drift costs the path set {glue:text}`cost_fine:.2f` nats, one of 20 cm {glue:text}`cost_coarse:.2f`; the true plan without its furniture costs {glue:text}`cost_bare:.2f`. With 5 cm cells and a drift of 3 % the walls are {glue:text}`off_drifted:.0f` cm off on average, and the cost is
 # {glue:text}`cost_drifted:.2f` nats.

@@ -20,6 +20,7 @@ import locus
 
 # "Dataset (path): what it holds" is prose here, not a type to link to.
 _STYLE = Config(napoleon_use_rtype=False, napoleon_use_param=True)
+_DEFAULTS = ("_scales", "_at_least_a_period")  # of the settings; their arguments are the paper's values
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -94,7 +95,7 @@ class Module:
                 continue
             if isinstance(node.value, ast.Call) and ast.unparse(node.value.func).rpartition(".")[2] == "field":
                 node.value = next((one.value for one in node.value.keywords if one.arg == "default"), None)
-            elif isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "_scales":
+            elif isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in _DEFAULTS:
                 lengths = node.value.args
                 node.value = lengths[0] if len(lengths) == 1 else ast.Tuple(lengths, ast.Load())
             link = self._link(ast.unparse(node.annotation))

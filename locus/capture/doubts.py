@@ -38,7 +38,7 @@ def check_loudness(heard: float, excess: float, *, refuse: bool) -> None:
 
 
 def warn_of_misfit(values: NDArray[np.float64]) -> None:
-    """Warn if more snapshots fit badly than chance would have it; for a single one, if it does."""
+    """Warn if more snapshots fit badly than chance explains; if there is one, warn if it fits badly."""
     bad, count = int((values < UNUSUAL).sum()), values.size
     fewer = sum(math.comb(count, n) * UNUSUAL**n * (1 - UNUSUAL) ** (count - n) for n in range(bad))
     if 1 - fewer < 1.001 * UNUSUAL:

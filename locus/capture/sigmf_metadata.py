@@ -231,10 +231,7 @@ def check_most(path: Path, size: int, most: int) -> None:
 
 
 def check_total(size: int, name: str) -> None:
-    """Raise a ValueError if samples take more than ``MAX_RECORDING_BYTES`` as complex numbers.
-
-    ``size`` is what they take.
-    """
+    """Raise a ValueError if samples of this size [bytes], as complex numbers, exceed ``MAX_RECORDING_BYTES``."""
     if size > MAX_RECORDING_BYTES:
         raise ValueError(
             f"{name}: Expected samples of at most {MAX_RECORDING_BYTES // 2**20} MiB as complex numbers, got "

@@ -84,7 +84,7 @@ CALLS = (
     Call(10_000_000, 5),
     Call(10_000_000, 5, deterministic=True),
 )
-"""The calls compared: all candidates at once, and as few as the memory of deterministic calls makes necessary."""
+"""The calls compared: all candidates at once, and batches small enough for the memory of deterministic calls."""
 
 
 class SolverCheck(Result):
@@ -190,7 +190,7 @@ def summary(data: xr.Dataset) -> xr.Dataset:
     """Counts over all rooms, ``missing_share`` of all paths with its interval over rooms, and typical times.
 
     ``seconds`` per candidate and ``slowdown``, the time relative to that of our twin in the same room, are medians over
-    rooms, so that compilation in the first room does not count.
+    rooms: what is compiled once, in the first room, does not count; kernels that a call compiles in every room do.
     """
     counts = data[["missing", "num_paths"]].transpose("room", ...)
     index, weights = resample(np.arange(data.sizes["room"]), data.sizes["room"], np.random.default_rng(0), 2000)

@@ -345,6 +345,7 @@ class Explorer {
     this.view.fit(this.world.room.outline.corners, this.world.error);
     const metres = 10 ** Math.floor(Math.log10(this.world.bounds[2] - this.world.bounds[0])) / 5;
     this.page.ruler.style.width = `${this.view.scale * metres}px`;
+    this.page.ruler.style.marginInline = `${this.view.toPixel(this.world.bounds[0], 0)[0]}px`; // ends below the frame
     this.page.ruler.dataset.length = `${metres} m`;
     this.#drawNow(); // resizing clears a canvas
   }

@@ -57,7 +57,7 @@ MOST_MISSED = 0.95
 """Largest probability that a path above the threshold is not reported."""
 
 LEAST_LENGTH = 1e-3
-"""An image does not come closer [m], whatever the mean of the errors."""
+"""Least distance of an image from the receiver [m], wherever the mean of the errors puts it."""
 
 _BLOCK = 32  # candidates that share one workspace
 _EAST, _NORTH, _LENGTH, _COSINE, _LOOSE = range(5)  # columns of ``geometry``: of each path, as expected

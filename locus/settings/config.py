@@ -26,11 +26,17 @@ MAX_PATHS = 64
 """Maximum number of estimated paths, and of paths that a network sees."""
 
 _PAPER_SIZE = 100.0  # side of the paper's room [m]
+_MAX_WINDOW = 1.0  # largest timing uncertainty [s]
 
 
 def _scales(*lengths: float) -> Any:
     """Default lengths [m] for the paper's 100 m room; scaled with ``room.size`` unless set."""
     return field(default=None, metadata={"lengths": lengths})
+
+
+def _at_least_a_period(window: float) -> Any:
+    """Default time [s], or a period of the pilot if that is longer, unless it is set."""
+    return field(default=None, metadata={"window": window})
 
 
 def _carried(kind: Any, data: Any, name: str) -> Any:
@@ -140,8 +146,9 @@ class Radio:
     """Number of elements of the half-wavelength receive array."""
     num_subcarriers: int = 128
     """Number of pilot subcarriers, and of samples per pilot period."""
-    sync_window: float = 4e-6
-    """Timing uncertainty [s]: the snapshot starts at a time drawn uniformly from this window."""
+    sync_window: float = _at_least_a_period(4e-6)
+    """Timing uncertainty [s]: the snapshot starts at a time uniform in this window, which is the likelihoods' prior, too.
+    Unless it is set, it is at least a period of the pilot."""
 
     def __post_init__(self) -> None:
         check_fields(self, "radio.")
@@ -152,7 +159,10 @@ class Radio:
         check_range("radio.temperature", self.temperature, 1e-6, 1e9)
         check_range("radio.num_antennas", self.num_antennas, 1, 4096)
         check_range("radio.num_subcarriers", self.num_subcarriers, 2, 65_536)
-        check_range("radio.sync_window", self.sync_window, 0.0, 1.0)
+        if self.sync_window is None:
+            window = next(one.metadata["window"] for one in dataclasses.fields(self) if one.name == "sync_window")
+            object.__setattr__(self, "sync_window", min(max(window, self.period), _MAX_WINDOW))
+        check_range("radio.sync_window", self.sync_window, 0.0, _MAX_WINDOW)
 
     @classmethod
     def carried_by(cls, data: Any) -> Radio | None:

@@ -277,6 +277,22 @@ def test_a_known_sync_offset_and_a_short_window_tell_more() -> None:
         assert found == pytest.approx(expected, abs=tolerance)
 
 
+@pytest.mark.parametrize("bandwidth", [200e6, 20e6], ids=["paper", "narrow"])
+def test_a_capture_may_start_anywhere_in_the_period(bandwidth: float) -> None:
+    """Samples moved around the period say the same of every place, unless a window is set."""
+    radio, rng = Radio(bandwidth=bandwidth), np.random.default_rng(3)
+    layout = locus.Layout.random(rng)
+    paths = locus.make_twin("image", radio).trace(layout, locus.Pose.random(layout, rng), layout.sample(200, rng))
+    strongest = int(np.argmax(paths.snr_db.values[:, 0]))
+    iq = locus.observe(paths.isel(candidate=strongest), rng, radio)
+    one = PathSet(radio)
+    starts = np.arange(0, radio.num_subcarriers, 16)
+    moved = [locus.estimate(iq.assign(iq=iq.iq.roll(sample=start)), one.estimator, residual=True) for start in starts]
+    logs = np.array([one.log_posterior(paths, observed).values for observed in moved])
+    assert logs[0, strongest] == logs[0].max()
+    np.testing.assert_allclose(logs, np.broadcast_to(logs[0], logs.shape), atol=1e-3)
+
+
 def test_a_wrong_plan_excuses_reflected_paths_only() -> None:
     """A path that is 3 m too long fits worse if it is direct than after three reflections off walls that may be off."""
     path, late = [(0.3, 40.0, 100.0)], [[(0.3, 40.0, 100.0)], [(0.3, 42.0, 100.0)]]

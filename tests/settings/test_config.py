@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import locus
-from locus.settings.config import Config
+from locus.settings.config import Config, Radio
 from locus.settings.profiles import load_config, parse_changes, profile_names
 
 
@@ -66,6 +66,14 @@ def test_obstacles_and_gaps_scale_with_the_room(size: int) -> None:
     assert (room.obstacle_gap, room.wall_gap) == pytest.approx((3 * share, 5 * share))
     assert room.clearance == min(0.5, 0.5 * share)
     assert (room.num_obstacles, room.grid_points, room.min_feasible) == (3, 31, 696)
+
+
+def test_the_sync_window_holds_a_period_unless_it_is_set() -> None:
+    assert Radio().sync_window == 4e-6
+    narrow = Radio(bandwidth=20e6)
+    assert narrow.sync_window == narrow.period == pytest.approx(6.4e-6)
+    assert Radio(bandwidth=20e6, sync_window=4e-6).sync_window == 4e-6
+    assert Radio(bandwidth=1.0).sync_window == 1.0  # the longest
 
 
 def test_lengths_that_are_set_do_not_scale() -> None:
