@@ -147,8 +147,8 @@ class Radio:
     num_subcarriers: int = 128
     """Number of pilot subcarriers, and of samples per pilot period."""
     sync_window: float = _at_least_a_period(4e-6)
-    """Timing uncertainty [s]: the snapshot starts at a time uniform in this window, which is the likelihoods' prior, too.
-    Unless it is set, it is at least a period of the pilot."""
+    """Timing uncertainty [s]: the snapshot starts at a time uniform in this window, which is also the prior of the
+    likelihoods. Unless it is set, it is at least a period of the pilot."""
 
     def __post_init__(self) -> None:
         check_fields(self, "radio.")
@@ -159,9 +159,9 @@ class Radio:
         check_range("radio.temperature", self.temperature, 1e-6, 1e9)
         check_range("radio.num_antennas", self.num_antennas, 1, 4096)
         check_range("radio.num_subcarriers", self.num_subcarriers, 2, 65_536)
-        if self.sync_window is None:
-            window = next(one.metadata["window"] for one in dataclasses.fields(self) if one.name == "sync_window")
-            object.__setattr__(self, "sync_window", min(max(window, self.period), _MAX_WINDOW))
+        for one in dataclasses.fields(self):
+            if getattr(self, one.name) is None:  # the window alone has such a default
+                object.__setattr__(self, one.name, min(max(one.metadata["window"], self.period), _MAX_WINDOW))
         check_range("radio.sync_window", self.sync_window, 0.0, _MAX_WINDOW)
 
     @classmethod
