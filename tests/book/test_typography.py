@@ -148,7 +148,8 @@ def test_a_number_stays_with_its_chapter_in_a_link_too() -> None:
 
 def test_long_names_break_between_their_parts() -> None:
     document = nodes.document(None, None)  # type: ignore[arg-type]
-    document += nodes.literal("", "locus.judge.metrics.summary")
+    document += nodes.literal("", "locus.judge.calibration.coverage_by_snr")
+    document += nodes.literal("", "locus.judge.metrics.summary")  # moves to the next line as a whole
     document += nodes.literal("", "locus locate room.geojson")
     typeset(document)
-    assert [len(list(part.findall(nodes.raw))) for part in document] == [3, 0]
+    assert [len(list(part.findall(nodes.raw))) for part in document] == [5, 0, 0]

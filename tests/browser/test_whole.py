@@ -105,6 +105,15 @@ LINES = """(elements, parts) => elements.flatMap(element => {
 """Parts of texts that do not stand on one line."""
 
 
+OVER = """values => values.filter(value => {
+    const name = value.previousElementSibling.getBoundingClientRect(), range = document.createRange();
+    range.selectNodeContents(value);
+    const [first] = range.getClientRects();
+    return first.left < name.right - 1 && first.top < name.bottom - 4;
+}).map(value => value.parentElement.innerText)"""
+"""Values of constants that are printed over their names."""
+
+
 def test_constants_dates_and_results_of_a_search_break_between_their_parts(site: str, new_page: Open) -> None:
     page = new_page(390)
     for name in PAGES:
@@ -112,6 +121,7 @@ def test_constants_dates_and_results_of_a_search_break_between_their_parts(site:
             page.goto(f"{site}/{name}", wait_until="domcontentloaded")
             values = page.locator("dt.sig .sig-name + em.property")
             assert values.evaluate_all(LINES, r"[\d.]+e-\d+|\d+ \*\* \d+") == [], name
+            assert values.evaluate_all(OVER) == [], name
     page.goto(f"{site}/book/status.html", wait_until="domcontentloaded")
     assert page.locator("article td").evaluate_all(LINES, r"\d{4}-\d\d-\d\d") == []
     page.goto(f"{site}/search.html?q=calibration", wait_until="networkidle")
