@@ -188,7 +188,7 @@ glue("straightforward_missing", missing["straightforward"], display=False)
 
 # %% [markdown]
 # *Time to trace one room, and share of paths missing. The exact image twin is the reference.* With {glue:text}`timed_candidates` candidates our Sionna twin is {glue:text}`sionna_speedup:.0f` times as fast as the obvious way, and the image twin
-# {glue:text}`image_speedup:.0f` times as fast. The obvious way misses {glue:text}`straightforward_missing:.2f` % of the paths. Three things make most of
+# {glue:text}`image_speedup:.0f` times as fast. The obvious way misses {glue:text}`straightforward_missing:.1f` % of the paths. Three things make most of
 # the difference: rays are shot only in the plane of the problem; positions are data, not constants compiled into the kernel; and Sionna's table of
 # reflection chains is indexed by the chain itself instead of by a hash, so that no chain is mistaken for another.
 # `make bench` measures times in several rooms and on all cores, and `make check-twin` compares both twins in 50 rooms.

@@ -105,7 +105,7 @@ def test_readme_shows_what_benchmark_and_chapter_found() -> None:
     """One number for the paths that plain Sionna misses: chapter 1 of the paper's run counts, the README repeats it."""
     results = json.loads((ROOT / "benchmarks/results.json").read_text())["twin"]
     chapter = glued(ROOT / "data/paper/notebooks/01_digital_twin.ipynb")
-    missing = {"straightforward": f"{float(chapter['straightforward_missing']):.2f} %"}
+    missing = {"straightforward": f"{float(chapter['straightforward_missing']):.1f} %"}
     missing["sionna"] = f"{float(chapter['missing_percent']):.4f} %"
     readme = (ROOT / "README.md").read_text()
     for name, share in missing.items():

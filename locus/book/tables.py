@@ -309,7 +309,7 @@ def twins_table(measured: Mapping[str, Any], glued: Mapping[str, str]) -> str:
         glued: values glued by chapter 1, from :func:`locus.book.chapters.glued`.
     """
     missing = {
-        "straightforward": f"{float(glued['straightforward_missing']):.2f} %",
+        "straightforward": f"{float(glued['straightforward_missing']):.1f} %",
         "sionna": f"{float(glued['missing_percent']):.4f} %",
         "image": "none: it is the reference",
     }

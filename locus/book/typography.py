@@ -37,7 +37,7 @@ _NAMES = re.compile(
     r"|Cortex-M|\bp-values?|\bSec\. [IVX]+-[A-Z]|\b\d{4}-\d\d-\d\d\b)"
 )
 _BREAKS = re.compile(r"(?<=[./_])(?<!^[._])(?=[^./_])")
-_SHORT = 28  # length of names that move to the next line as a whole
+_SHORT, _SHORT_IN_TABLE = 28, 16  # length of names that move to the next line as a whole
 _CODE = (
     nodes.literal,
     nodes.literal_block,
@@ -65,7 +65,8 @@ def typeset(doctree: nodes.document) -> None:
     for table in doctree.findall(nodes.table):
         _align(table)
     for name in list(doctree.findall(nodes.literal)):
-        if _inside(name, (nodes.table,)) or (" " not in name.astext() and len(name.astext()) > _SHORT):
+        text, in_table = name.astext(), _inside(name, (nodes.table,))
+        if len(text) > (_SHORT_IN_TABLE if in_table else _SHORT) and (in_table or " " not in text):
             _let_break(name)
     for raw in list(doctree.findall(nodes.raw)):
         if raw.get("format") == "html" and 'class="dataframe"' in raw.astext():

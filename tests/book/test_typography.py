@@ -151,5 +151,7 @@ def test_long_names_break_between_their_parts() -> None:
     document += nodes.literal("", "locus.judge.calibration.coverage_by_snr")
     document += nodes.literal("", "locus.judge.metrics.summary")  # moves to the next line as a whole
     document += nodes.literal("", "locus locate room.geojson")
+    document += nodes.table("", nodes.literal("", "locus.judge.metrics"))
+    document += nodes.table("", nodes.literal("", "noise_figure_db"))
     typeset(document)
-    assert [len(list(part.findall(nodes.raw))) for part in document] == [5, 0, 0]
+    assert [len(list(part.findall(nodes.raw))) for part in document] == [5, 0, 0, 2, 0]
