@@ -87,7 +87,7 @@ figure = stage_figures.room_figure(layout, pose, candidates)
 # $$
 #
 # Any ray tracer will do. We use two that share no code: NVIDIA's Sionna, as in the paper, and an exact image method in two dimensions.
-# Below, one candidate as both see it: the one whose six strongest paths arrive from the most different directions. Wide pale lines are the image twin's rays, thin
+# Below, one candidate as both see it: the one whose six strongest paths are best separated in angle. Wide pale lines are the image twin's rays, thin
 # dashed ones Sionna's.
 
 # %%

@@ -262,13 +262,13 @@ figure = result_figures.tasks_figure(tasks)
 figure = result_figures.methods_figure(tasks[0])
 
 # %% [markdown]
-# *Task 1, the first row of the figure of all tasks above.*
+# *Task 1: four methods and the Bayes limit on the same three snapshots. The first row repeats that of the figure of all tasks.*
 
 # %% mystnb={"image": {"alt": "Task 2: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[1])
 
 # %% [markdown]
-# *Task 2.*
+# *The same for task 2.*
 
 # %% mystnb={"image": {"alt": "Task 3: three posterior maps of each of LOCUS-DT, Gauss-Cart, Gauss-Polar, GMM-Cart and the Bayes limit"}} tags=["hide-input"]
 figure = result_figures.methods_figure(tasks[2])

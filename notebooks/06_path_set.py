@@ -184,7 +184,7 @@ glue("milliseconds", measured["path_set"]["milliseconds"]["path_set"]["alone"], 
 glue("milliseconds_network", measured["path_set"]["milliseconds"]["locus_dt"]["alone"], display=False)
 
 # %% [markdown]
-# *The constants as guessed beforehand and as fitted.* The floor, doubt, the share of changed obstacles and the false-alarm rate are not among them: they were set by hand, or chosen on held-out rooms. On {glue:text}`validation_rooms` held-out rooms, with {glue:text}`fit_candidates` candidates each, the fit changes the loss by {glue:text}`fit_gain_exact:+.3f` nats with exact twins and by
+# *The constants as guessed beforehand and as fitted.* The floor, doubt, the false-alarm rate, and what concerns displaced and changed obstacles are not among them: they were set by hand, or chosen on held-out rooms. On {glue:text}`validation_rooms` held-out rooms, with {glue:text}`fit_candidates` candidates each, the fit changes the loss by {glue:text}`fit_gain_exact:+.3f` nats with exact twins and by
 # {glue:text}`fit_gain_wrong:+.3f` with wrong ones: the guesses were already good. The false-alarm rate, the share of pure-noise snapshots in which a path is found, is
 # {glue:text}`false_alarm:g` % here; the {glue:text}`usual_false_alarm:g` % of the other chapters changes the loss by {glue:text}`hard_cost_exact:+.3f` and {glue:text}`hard_cost_wrong:+.3f`: what a higher threshold hides is found in what is left over.
 #

@@ -144,7 +144,7 @@ for short, name in (("ours", "locus_dt"), ("robust", "robust"), ("gmm", "gmm_car
 # $$
 #
 # so that no truth costs more than $-\log\varepsilon$ nats over a uniform guess. Each method has its own share $\varepsilon$, the one with the lowest loss on the {glue:text}`floor_layouts` validation rooms of
-# the training split, to which no method was fitted, half of them with exact twins and half with errors as above: {glue:text}`floor_ours:.2g` % for LOCUS-DT, {glue:text}`floor_robust:.2g` % for the one trained with errors,
+# the training split, on which no network was trained, half of them with exact twins and half with errors as above: {glue:text}`floor_ours:.2g` % for LOCUS-DT, {glue:text}`floor_robust:.2g` % for the one trained with errors,
 # {glue:text}`floor_gmm:.2g` % for GMM-Cart, and {glue:text}`floor_path:.2g` % for the path set, which has a small floor of its own. With an exact twin the floor changes LOCUS-DT's loss from {glue:text}`raw_exact_ours:.2f` to {glue:text}`exact_ours:.2f` nats; with one obstacle missing,
 # from {glue:text}`raw_missing_1_ours:.2f` to {glue:text}`missing_1_ours:.2f`. **Everything below is with floors**; a table below also has the losses without them.
 

@@ -126,7 +126,7 @@ glue("compass_true", turn, display=False)
 # If the errors of the snapshots were independent, their likelihoods could simply be multiplied. They are not. A wall that is misplaced by a metre is misplaced in every snapshot, and so is the compass: what looks like eight
 # witnesses against a place may be one error, eight times. So **the shared errors are unknowns of the whole walk**, estimated along the way: the error of the compass, the displacement of each obstacle and of each
 # side of the room, the offset of all poses, and where in its cell the transmitter stands. For each candidate and each component of the path set's mixture, the filter tracks a Gaussian over these unknowns. Its
-# mean predicts the paths of the next snapshot, which are images of the transmitter in displaced walls and move linearly with them; the residuals of the paths that are found then correct it. Sync offset and noise are
+# mean predicts the paths of the next snapshot: each seems to come from an image of the transmitter in the displaced walls, which moves linearly with them; the residuals of the paths that are found then correct it. Sync offset and noise are
 # new each time. So each candidate is penalised once for a misplaced wall, not eight times: what the first snapshot taught about the walls, the second already expects.
 #
 # The module `locus.score.walk` has the formulas; [chapter 7](07_wrong_twin.ipynb) shows what each error costs in a single snapshot.

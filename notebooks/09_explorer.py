@@ -43,7 +43,7 @@ HTML(explorer.page())
 #
 # - **Walk the transmitter around a corner.** In line of sight the map is a beam: one angle, and a strength that says roughly how far. Behind an obstacle the beam breaks up into several places that
 #   reflections make look alike; the entropy says how many.
-# - **Point at a place.** The path plot compares the paths that the twin predicts there with the observed ones, and the map shows its rays.
+# - **Point at a place**, or tap it. The path plot compares the paths that the twin predicts there with the observed ones, and the map shows its rays.
 # - **Turn the receiver away.** Its elements hear little from behind, the estimator finds fewer paths, and the map grows wide. It should: a map that stayed sharp would be wrong.
 # - **Look for the mirror image.** A linear array cannot tell front from back: all observed angles lie between -90° and 90°. For a single path, only its strength tells front from back, through the element's pattern; several echoes together usually tell, too.
 # - **Compare methods.** Gauss-Cart, Gauss-Polar and GMM-Cart see the same paths and the pose, but not the room. Move an obstacle, and see whether their maps change.

@@ -85,12 +85,13 @@ document.addEventListener("DOMContentLoaded", () => {
 document.addEventListener("DOMContentLoaded", () => {
   const results = document.getElementById("search-results");
   if (!results) return;
-  // Excerpts are of a page's text, not of its list of contents.
+  // Excerpts are of a page's text, not of its list of contents, nor of folded code.
   // @ts-ignore: Sphinx defines Search, on this page alone
   const finder = /** @type {{ htmlToText: (html: string, anchor?: string) => string }} */ (Search);
   const inWhole = finder.htmlToText;
   finder.htmlToText = (html, anchor) => {
     const page = new DOMParser().parseFromString(html, "text/html");
+    for (const folded of page.querySelectorAll("article details.hide")) folded.remove();
     page.querySelector("main")?.replaceChildren(page.querySelector("article") ?? "");
     return inWhole(page.documentElement.outerHTML, anchor);
   };

@@ -23,6 +23,7 @@ from locus.book.diagram import diagram
 from locus.book.figures import style
 from locus.book.figures.headline_figure import headline_figure
 from locus.book.paper import printed
+from locus.book.reproduce import all_steps
 from locus.book.tables import intervals_hold
 from locus.experiment import netcdf, report, sensitivity
 from locus.experiment.iq_baselines import IqBaselines
@@ -120,7 +121,7 @@ def readings() -> dict[str, Any]:
         "missing_layouts": int(twins["check_layouts"]),
         "sizes": load_config(sensitivity.PROFILE),
         "paper_layouts": load_config("paper").training.num_layouts,
-        "num_epochs": load_config("paper").training.num_epochs,
+        "training": load_config("paper").training,
         "room": load_config("paper").room,
         "sionna_rays": load_config("paper").twin.num_rays,
     }
@@ -210,9 +211,11 @@ def status(run: Run) -> dict[str, Any]:
     Raises:
         FileNotFoundError: there is no report.
     """
-    steps = report.read(run)["steps"]
-    if not steps:
+    made = report.read(run)["steps"]
+    if not made:
         raise FileNotFoundError(f"Expected report.json in run {run.name}, got none; `locus reproduce` writes it")
+    order = [step.name for step in all_steps(run)]
+    steps = dict(sorted(made.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
     versions: dict[str, list[str]] = {}
     for step in steps.values():
         for name, version in step["versions"].items():

@@ -30,7 +30,7 @@ _UNITS = "%|degrees|ns|µs|ms|s|min|h|days|GHz|MHz|kHz|dBm?|nats?|mm|cm|m²?|[kK
 _JOINED = re.compile(
     rf"(?<=[\d∞],) (?=[+−]?(?:∞|[\d,.]+)\])|(?:(?<=[\d\]])|^) (?=(?:{_UNITS})(?!\w))"
     r"|(?<=\([n…\d],) (?=[n…\d]\))|(?<=[Cc]hapter) (?=\d)|(?<=eq\.) (?=\()| (?=− )"
-    r"|(?<=\b[LGR]) (?== )|(?<=\b[LGR][ \N{NO-BREAK SPACE}]=) (?=[+−\d]|$)"
+    r"| (?=±)|(?<=±) |(?<=^=) $|(?<=\b[LGR]) (?== )|(?<=\b[LGR][ \N{NO-BREAK SPACE}]=) (?=[+−\d]|$)"
 )
 _NAMES = re.compile(
     r"((?:LOCUS-DT|Gauss-Cart|Gauss-Polar|GMM-Cart)(?:['’]s)?|3GPP TR 38\.901|ITU-R(?: P\.2040)?|L-BFGS"

@@ -102,9 +102,9 @@ def locate(
         Dataset ([snapshot,] candidate) with ``posterior``, which sums to 1; ``credible``, the mask of the smallest set
         that holds 90 %; ``credible_area``, its area [m²]; ``map_x`` and ``map_y``, the most probable candidate [m]; and
         the estimated paths ``aoa``, ``delay``, ``snr_db`` and ``valid`` ([snapshot,] path). With ``"path_set"`` also
-        ``twin_fit``, the probability that an exact twin would fit the capture worse, and ``twin_error`` ([snapshot,]
-        level), the posterior of how wrong the twin is: the share of the tolerance that its errors reach. Attributes
-        hold room, radio, method, twin and versions.
+        ``twin_fit``, a p-value: the probability that a capture would fit an exact twin worse than this one fits, and
+        ``twin_error`` ([snapshot,] level), the posterior of how wrong the twin is: the share of the tolerance that its
+        errors reach. Attributes hold room, radio, method, twin and versions.
 
         With a sequence of poses, the dimension ``step`` replaces ``snapshot``, and the posterior of a step takes all
         snapshots up to it into account; ``rx_x``, ``rx_y`` and ``rx_heading`` (step) are the poses. ``heading_error``

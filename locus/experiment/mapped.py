@@ -154,7 +154,7 @@ def settled(layout: Layout, pose: Pose) -> Pose:
 def evaluate_group(config: Config, index: int, scorers: dict[str, Scorer], floors: dict[str, float]) -> xr.Dataset:
     """Rows (plan, snapshot, method) of one group: ``log_posterior`` and ``level`` of the truth, with ``floors``.
 
-    Also, (plan, snapshot), all but the first the same for all snapshots of a group:
+    Further variables (plan, snapshot); all but ``lost`` are the same for all snapshots of a group:
 
     - ``lost``: whether the truth has no path in the twin
     - ``num_walls``: number of walls of the twin

@@ -11,8 +11,8 @@ import { BAYES, PATH_SET } from "./methods.js";
  */
 
 const HELP =
-  "Drag the star (transmitter), the blue dot (receiver), its arrow (heading) or an obstacle. Point at any other place to see " +
-  "its predicted paths. With the keyboard: focus the map, choose with T, R, H or O, move with the arrow keys (Shift: small " +
+  "Drag the star (transmitter), the blue dot (receiver), its arrow (heading) or an obstacle. Point at any other place, or tap it, " +
+  "to see its predicted paths. With the keyboard: focus the map, choose with T, R, H or O, move with the arrow keys (Shift: small " +
   "steps); Delete removes an obstacle. On a walk, each time you drop or turn the receiver it listens once more; with the " +
   "keyboard, Enter listens and Ctrl-Z undoes. Drop a GeoJSON file on the map to open your own room.";
 const MOST_BESIDE = 3;

@@ -39,9 +39,13 @@ export function handle(view, world, tell) {
     view.hidesInset = over;
     tell.redraw();
   };
-  canvas.addEventListener("pointerleave", () => {
+  const pointAt = (/** @type {Spot} */ event, /** @type {string | null} */ thing) => {
+    const [x, y] = locate(event);
+    tell.pointedAt(thing === null && isFree(world.room, x, y) ? { x, y } : null);
+  };
+  canvas.addEventListener("pointerleave", (event) => {
     lookBelow(null);
-    if (drag === null) tell.pointedAt(null);
+    if (drag === null && event.pointerType !== "touch") tell.pointedAt(null);
   });
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -62,8 +66,7 @@ export function handle(view, world, tell) {
       const thing = hit(event, event.pointerType);
       canvas.style.cursor = thing === null ? "default" : "grab";
       lookBelow(event);
-      const [x, y] = locate(event);
-      tell.pointedAt(thing === null && isFree(world.room, x, y) ? { x, y } : null);
+      if (event.pointerType !== "touch") pointAt(event, thing);
       return;
     }
     const [x, y] = locate(event);
@@ -79,6 +82,10 @@ export function handle(view, world, tell) {
   };
   canvas.addEventListener("pointerup", drop);
   canvas.addEventListener("pointercancel", drop);
+  // A finger cannot hover: what it taps stays pointed at.
+  canvas.addEventListener("click", (event) => {
+    if (event.pointerType === "touch") pointAt(event, hit(event, "touch"));
+  });
   // A finger on an object drags it; elsewhere on the map it scrolls the page.
   const keep = (/** @type {TouchEvent} */ event) => {
     if (hit(event.touches[0], "touch") !== null) event.preventDefault();

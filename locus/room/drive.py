@@ -30,7 +30,7 @@ _TURN = math.radians(1)  # error of the heading that goes with an error of 1 m
 def drive(layout: Layout, start: Pose) -> NDArray[np.float64]:
     """Poses (pose, 3) of scans on a drive through a room: x, y [m] and heading [rad], the first at the start.
 
-    The robot always heads for the place that shows it the most it has not yet seen, relative to the distance there,
+    The robot always heads for the place from which it would see most that is new, relative to the distance there,
     until it has seen every piece of wall and floor that it can.
     """
     nodes, distance = _lattice(layout, start)

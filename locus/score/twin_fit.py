@@ -38,7 +38,7 @@ def twin_fit(
     num_simulations: int = 199,
     spacing: float = 0.0,
 ) -> xr.DataArray:
-    """Probability that an exact twin would fit worse than this one: a sampled posterior p-value.
+    """Probability that paths observed with an exact twin would fit worse than these: a sampled posterior p-value.
 
     Args:
         scorer: likelihood of path sets; its tolerance is ignored.
@@ -49,7 +49,7 @@ def twin_fit(
         spacing: distance between neighbouring candidates [m], if the transmitter may be between them.
 
     Returns:
-        scalar DataArray, or (snapshot), uniform in [0, 1] if the twin is exact and low if it is wrong.
+        DataArray, scalar or (snapshot): uniform in [0, 1] if the twin is exact, and low if it is wrong.
 
     Raises:
         ValueError: an input has the wrong dimensions or values that are not finite.

@@ -117,7 +117,7 @@ def real_numbers(name: str, values: Any) -> NDArray[np.float64]:
 
 
 def read_text(path: Path, most: int, what: str) -> str:
-    """Content of a text file of at most ``most`` bytes; ``what`` it holds is for messages.
+    """Content of a text file of at most ``most`` bytes; messages call it ``what``.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -40,6 +40,8 @@ def test_numbers_are_set(text: str, wanted: str) -> None:
         ("5 snapshots, 3 s", "5 snapshots, 3~s"),
         ("L = −1.26 nats, where R = 5", "L~=~−1.26~nats, where R~=~5"),
         ("trained with errors − LOCUS-DT", "trained with errors~− LOCUS-DT"),
+        (" ± ", "~±~"),  # between pasted numbers
+        ("= ", "=~"),  # between a formula and a pasted number
         ("points (n, 2) of cell (0, 0), in (a, 2)", "points (n,~2) of cell (0,~0), in (a, 2)"),
     ],
 )

@@ -318,7 +318,7 @@ def test_the_paths_stand_next_to_the_map(site: str, new_page: Open) -> None:
             assert abs(ends[0] - ends[1]) < 200, (width, ends)
 
 
-def test_a_finger_drags_things_and_scrolls_elsewhere(site: str, chromium: Browser) -> None:
+def test_a_finger_drags_things_taps_places_and_scrolls_elsewhere(site: str, chromium: Browser) -> None:
     context = chromium.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto(f"{site}/{CHAPTER}#{SCENE}", wait_until="networkidle")
@@ -326,6 +326,11 @@ def test_a_finger_drags_things_and_scrolls_elsewhere(site: str, chromium: Browse
     settle(page)
     touch(page, on_page(page, *where(page, "transmitter")), on_page(page, *IN_SIGHT))
     assert where(page, "transmitter") == pytest.approx(IN_SIGHT, abs=1)
+    place = (80.0, 10.0)
+    page.touchscreen.tap(*on_page(page, *place))
+    page.wait_for_function("document.getElementById('explorer').explorer.place !== null")
+    found = page.locator("#explorer").evaluate("root => root.explorer.place")
+    assert math.dist((found["x"], found["y"]), place) < 100 / 30, "a tap shows the paths of a place"
     scrolled = page.evaluate("scrollY")
     u, v = on_page(page, 50, 90)
     touch(page, (u, v), (u, v - 150))

@@ -22,7 +22,7 @@ from locus.room.ros_map import RosMap
 
 _WALL = "#D55E00"
 _UNKNOWN = 0.75  # shade of grey
-_SHOWN = 0.8  # side of a pixel of a map in a figure [m], about
+_SHOWN = 0.4  # side of a pixel of a map in a figure [m], about
 _LINES: dict[float, dict[str, Any]] = {
     0.0: {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     0.01: {"color": "#009E73", "marker": "D", "linestyle": "--"},
@@ -106,17 +106,23 @@ def _finite(one: xr.Dataset) -> tuple[float, float]:
 
 
 def _draw_grid(axes: Axes, grid: RosMap) -> None:
-    """Draw a map as map viewers do: free cells white, occupied black, unknown grey."""
-    shade = np.where(grid.free, 1.0, np.where(grid.occupied, 0.0, _UNKNOWN))
+    """Draw a map as map viewers do: free cells white, occupied black, unknown grey.
+
+    Occupied cells are points, as lines of single cells would fall apart in a picture with fewer pixels than cells.
+    """
+    shade = np.where(grid.free | grid.occupied, 1.0, _UNKNOWN)
     block = max(1, round(_SHOWN / grid.resolution))
     rows, columns = (-(-count // block) for count in shade.shape)
     padding = [(0, block * shown - count) for shown, count in zip((rows, columns), shade.shape, strict=True)]
     padded = np.pad(shade, padding, constant_values=_UNKNOWN)
-    darkest = padded.reshape(rows, block, columns, block).min(axis=(1, 3))  # single cells would not be seen
+    lightest = padded.reshape(rows, block, columns, block).max(axis=(1, 3))
     x, y, yaw = grid.origin
-    image = axes.imshow(darkest, cmap="gray", vmin=0, vmax=1, origin="lower", extent=(0, columns, 0, rows), zorder=0)
+    image = axes.imshow(lightest, cmap="gray", vmin=0, vmax=1, origin="lower", extent=(0, columns, 0, rows), zorder=0)
     image.set_transform(Affine2D().scale(block * grid.resolution).rotate(yaw).translate(x, y) + axes.transData)
     axes.set_facecolor(str(_UNKNOWN))
+    row, column = np.nonzero(grid.occupied)
+    occupied = grid.to_world(np.column_stack([column, row]).astype(float) + 0.5)
+    axes.plot(*occupied.T, "s", color="black", markersize=0.8, markeredgewidth=0, rasterized=True, zorder=0.5)
 
 
 def _draw_walls(axes: Axes, layout: Layout, **style: Any) -> None:
