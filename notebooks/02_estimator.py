@@ -211,7 +211,7 @@ figure = stage_figures.ambiguity_figure(np.radians(35.0), radio.num_antennas)
 # 35 degrees for both.*
 #
 # Only strength tells them apart, because the element hears less from behind. The twin knows from which side a candidate's
-# path would arrive, but whatever compares twin and observation has to learn that a path from behind shows up in front. In {glue:text}`share_behind:.1f` % of the snapshots above that yield a path, the strongest estimate is the mirror image of a path from behind, to within 2 degrees.
+# path would arrive, but whatever compares twin and observation has to learn that a path from behind shows up in front. In {glue:text}`share_behind:.1f` % of this chapter's snapshots that yield a path, the strongest estimate is the mirror image of a path from behind, to within 2 degrees.
 
 # %% tags=["interactive"]
 # Drag the sliders: a stronger or weaker transmitter, more or fewer paths to look for, another snapshot.

@@ -92,7 +92,9 @@ style.use()
 # p(\boldsymbol x) = \frac1r\; \mathcal N_+(r;\, \rho, s^2)\; \mathcal N_\circ\!\left(\varphi;\, m + k\,\frac{r - \rho}{s},\, \sigma^2\right).
 # $$
 #
-# **GMM-Cart** is a mixture of three Gaussians,
+# The network outputs the distance $\rho$ and its width $s$, the direction $m$ at that distance, the drift $k$ for each width $s$ farther out, and the width $\sigma$ of the direction.
+#
+# **GMM-Cart** is a mixture of three Gaussians with weights $\pi_i$,
 #
 # $$
 # p(\boldsymbol x) = \sum_{i=1}^{3} \pi_i\, \mathcal N(\boldsymbol x;\, \boldsymbol\mu_i, \mathbf Q_i), \qquad \sum_i \pi_i = 1.

@@ -274,7 +274,7 @@ def _bins_frame(bins: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         ]
         lines[name] = {
             "snapshots": f"{part.sizes['snapshot']:,}",
-            "in the 90 % set [%]": f"{100 * float((part.level <= 0.9).mean()):.1f}",
+            "90\N{NO-BREAK SPACE}% set holds [%]": f"{100 * float((part.level <= 0.9).mean()):.1f}",
             "median error [m]": f"{halves[0][0]:.1f}",
             "90th percentile [m]": f"{halves[0][1]:.1f}",
             "median area [m²]": f"{halves[1][0]:,.0f}",

@@ -32,7 +32,7 @@ class Frame:
 
     @property
     def words(self) -> str:
-        """What was done, in words."""
+        """A remark: that the room was in degrees, and the point about which it was projected."""
         return (
             f"the room is in degrees: projected to metres east and north of longitude {self.longitude:.7f}, "
             f"latitude {self.latitude:.7f}"

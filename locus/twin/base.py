@@ -103,7 +103,7 @@ class Twin(ABC):
 
 
 def snr_db(gain: xr.DataArray, radio: Radio) -> xr.DataArray:
-    """SNR per sample and antenna [dB] of a path gain; -inf where the gain is zero. Lazy if ``gain`` is."""
+    """SNR per sample and antenna [dB] of a path gain; -inf where the gain is zero. Lazy if the gain is."""
     magnitude = abs(gain)
     decibels: Any = 20 * np.log10(magnitude.where(magnitude > 0)) + radio.tx_power_dbm - radio.noise_power_dbm
     return xr.DataArray(decibels.fillna(-np.inf).assign_attrs(ATTRIBUTES["snr_db"]))

@@ -38,7 +38,7 @@ def room_figure(layout: Layout, pose: Pose, candidates: NDArray[np.float64]) -> 
 
 
 def most_spread(paths: xr.Dataset, num_paths: int) -> int:
-    """Index of the candidate whose strongest paths differ most in direction, by the smallest angle between two of them.
+    """Index of the candidate whose strongest paths are best separated: with the largest angle between the closest two.
 
     Raises:
         ValueError: no candidate has ``num_paths`` paths.
