@@ -56,7 +56,7 @@ def number_with_interval(numbers: Sequence[float], form: str) -> str:
 
 
 def three_digits(numbers: Sequence[float]) -> str:
-    """Format with three digits for the largest of some numbers, but at most two decimals."""
+    """Format specification that gives the largest of some numbers three digits, but at most two decimals."""
     largest = max(map(abs, numbers))
     return f".{2 if largest < 10 else 1 if largest < 100 else 0}f"
 

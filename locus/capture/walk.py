@@ -183,8 +183,8 @@ def follow(
 
     Returns:
         Dataset with ``posterior`` (step, candidate), ``twin_fit`` (step) and, if the transmitter stands still,
-        ``heading_error`` with the ends of its interval (step); and SNR and excess of the loudest snapshot, see
-        :func:`locus.capture.doubts.excess_db`.
+        ``heading_error`` with the ends of its interval (step); and SNR and excess of the snapshot with the
+        largest excess, see :func:`locus.capture.doubts.excess_db`.
     """
     rng = np.random.default_rng(_SEED)
     still = Walk(layout, scorer, spacing=spacing, odometry=route.odometry)

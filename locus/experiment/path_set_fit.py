@@ -36,7 +36,7 @@ from locus.settings.config import Config, EstimatorOptions
 RECIPE = 3
 
 NUM_LAYOUTS = 1000
-"""Number of training rooms, the first ones; at most an eighth of the run's."""
+"""Number of training rooms, the first ones; at most an eighth of the run's, but at least two."""
 NUM_VALIDATION = 100
 """Number of rooms that compare false-alarm rates, of those held out for validation."""
 NUM_SNAPSHOTS = 2

@@ -119,7 +119,7 @@ class Rows(Artifact):
 
     @property
     def is_store(self) -> bool:
-        """Rows of further trainings are removed once they are averaged."""
+        """Whether they are of further trainings: these are removed once they are averaged."""
         return any(name in further_weights(self.run) for name in self.chosen)
 
     @property

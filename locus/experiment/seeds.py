@@ -52,7 +52,7 @@ class Seeds(Result):
         }
 
     def make(self, workers: Workers = here) -> None:  # noqa: ARG002 - no workers needed
-        """Average the rows over layouts, then remove those of the further trainings: they are large."""
+        """Average the rows of each layout, then remove those of the further trainings: they are large."""
         further = further_weights(self.run)
         parts = xr.concat(list(self._means()), xr.DataArray(list(JUDGED), dims="evaluation", name="evaluation"))
         names = {
@@ -63,7 +63,7 @@ class Seeds(Result):
             method=("network", [method for method, _ in names.values()]),
             seed=("network", [seed for _, seed in names.values()], {"units": "1", "long_name": "seed of the training"}),
         )
-        about = {"units": "nat", "long_name": "log posterior of the true candidate, averaged over the layout"}
+        about = {"units": "nat", "long_name": "mean log posterior of the true candidates of a layout"}
         self.save(data.assign_attrs(about).to_dataset(name="log_posterior"))
         for split in _SPLITS:
             for path in self._further(split).files:

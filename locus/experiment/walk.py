@@ -98,7 +98,7 @@ def evaluate_group(
 ) -> xr.Dataset:
     """Log posterior and credible level (condition, step, snapshot, method) of the truth of one walk.
 
-    Also the compass error (condition, step, snapshot), and its posterior after each snapshot of the walk.
+    Also the compass error (condition, snapshot), and its posterior (condition, step, snapshot).
     """
     scene = Scene(config, split, index, NUM_STEPS)
     count = len(scene.candidates)

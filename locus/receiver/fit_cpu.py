@@ -23,7 +23,7 @@ DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e9
 DAMPING_FACTOR = 10.0
 """By how much the damping grows after a step that fails, and falls after one that does not."""
 REGULAR = 1e-12
-"""Least damping, relative to the largest diagonal element: a path without gain has no derivative with respect to angle
+"""Added to every diagonal element, relative to the largest: a path without gain has no derivative with respect to angle
 and delay."""
 CONVERGED = 1e-9
 """Decrease of the cost per step, in units of the noise variance, below which a fit has converged."""

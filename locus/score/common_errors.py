@@ -26,7 +26,7 @@ _SIZE = 4  # sync offset, heading, receiver x and y
 RESIDUAL, VARIANCE, TOTAL = 0, 1, 2
 """Columns of :func:`agreement`: residual, its independent variance, and the variance with the shared errors."""
 SLOPE = 3
-"""First column of the derivatives with respect to the shared errors, each in standard deviations of its prior."""
+"""First column of the derivatives: sync offset [samples]; heading, x and y, in standard deviations of their priors."""
 NUM_COLUMNS = SLOPE + _SIZE
 """Number of columns."""
 

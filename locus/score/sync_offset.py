@@ -68,7 +68,7 @@ def log_integrals(
 
     Args:
         coefficients: Fourier coefficients (candidate, frequency) of :math:`q`.
-        constant: term (candidate) of the log likelihood that does not depend on the offset.
+        constant: what the log likelihood (candidate) loses at every offset.
         prior: None for a known offset of 0.
         coherent: whether the integrand is :math:`I_0(2 \sqrt q)`, not :math:`e^q`.
 

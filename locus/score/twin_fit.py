@@ -49,7 +49,7 @@ def twin_fit(
         spacing: distance between neighbouring candidates [m], if the transmitter may be between them.
 
     Returns:
-        DataArray, scalar or (snapshot): uniform in [0, 1] if the twin is exact, and low if it is wrong.
+        DataArray, scalar or (snapshot), uniform in [0, 1] if the twin is exact, and low if it is wrong.
 
     Raises:
         ValueError: an input has the wrong dimensions or values that are not finite.
