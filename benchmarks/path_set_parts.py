@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
-from record import record
+from record import compared, record
 from tqdm import tqdm
 
 from locus.experiment import splits
@@ -58,17 +58,7 @@ def main() -> None:
     results: dict[str, Any] = {"num_rooms": NUM_ROOMS}
     for kind, parts in found.items():
         for name, pairs in parts.items():
-            loss, inside = np.array(pairs).T
-            change = loss - np.array(parts["nothing"])[:, 0]
-            error = change.std(ddof=1) / math.sqrt(len(change))
-            results.setdefault(kind, {})[name] = {
-                "loss": float(loss.mean()),
-                "change": float(change.mean()),
-                "error": float(error),
-                "covered": float(inside.mean()),
-            }
-            figures = f"{loss.mean():.3f}, {change.mean():+.3f} +- {error:.3f}, {inside.mean():.1%} covered"
-            print(f"{kind}, without {name}: {figures}")
+            results.setdefault(kind, {})[name] = compared(pairs, parts["nothing"], f"{kind}, without {name}")
     record("path_set_parts", results)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -35,3 +38,20 @@ def record(section: str, results: dict[str, Any]) -> None:
     scratch = RESULTS.with_suffix(".tmp")
     scratch.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
     scratch.replace(RESULTS)
+
+
+def compared(pairs: list[tuple[float, float]], others: list[tuple[float, float]], name: str) -> dict[str, float]:
+    """Means of losses and of whether sets held the truth, a pair per room, and the change of the loss against others.
+
+    The change has its standard error over rooms; all is printed after the name.
+    """
+    loss, inside = np.array(pairs).T
+    change = loss - np.array(others)[:, 0]
+    error = change.std(ddof=1) / math.sqrt(len(change))
+    print(f"{name}: {loss.mean():.3f}, {change.mean():+.3f} +- {error:.3f}, {inside.mean():.1%} covered")
+    return {
+        "loss": float(loss.mean()),
+        "change": float(change.mean()),
+        "error": float(error),
+        "covered": float(inside.mean()),
+    }

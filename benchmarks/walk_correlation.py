@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from record import record
+from record import compared, record
 from tqdm import tqdm
 
 from locus.experiment import splits
@@ -42,17 +42,8 @@ def main() -> None:
                 found.setdefault((condition, walk.correlation), []).append((loss, float(level[0] <= CREDIBLE_MASS)))
     results: dict[str, Any] = {"num_rooms": NUM_FITTED, "num_steps": NUM_STEPS}
     for (condition, correlation), pairs in found.items():
-        loss, inside = np.array(pairs).T
-        change = loss - np.array(found[condition, 0.0])[:, 0]
-        error = change.std(ddof=1) / math.sqrt(len(change))
-        results.setdefault(condition, {})[f"{correlation:g}"] = {
-            "loss": float(loss.mean()),
-            "change": float(change.mean()),
-            "error": float(error),
-            "covered": float(inside.mean()),
-        }
-        figures = f"{loss.mean():.3f}, {change.mean():+.3f} +- {error:.3f}, {inside.mean():.1%} covered"
-        print(f"{condition}, correlation {correlation:g}: {figures}")
+        name = f"{condition}, correlation {correlation:g}"
+        results.setdefault(condition, {})[f"{correlation:g}"] = compared(pairs, found[condition, 0.0], name)
     record("walk_correlation", results)
 
 
