@@ -144,7 +144,7 @@ glue("compass_true", turn, display=False)
 # - **path sets, shared errors**: as above. Some errors, such as paths that the twin does not trace, are in none of these unknowns but repeat from pose to pose. For a twin that is off by as much as the tolerance allows, we give
 #   them a correlation of {glue:text}`correlation:.1f` between snapshots. On {glue:text}`tried_rooms` walks through validation rooms this changes the loss with the worst twin by {glue:text}`correlation_change:+.2f` ± {glue:text}`correlation_error:.2f` nats, and the 90 % sets hold
 #   {glue:text}`covered_with:.0f` instead of {glue:text}`covered_without:.0f` % of the transmitters. We added it after a first look at the evaluation rooms, where without it the 90 % sets
-#   of the worst twin held just under 80 %.
+#   of the worst twin were too small.
 
 # %% mystnb={"image": {"alt": "Adjusted loss and coverage of the 90 % sets against the number of snapshots, for five ways to fuse them and three twins"}} tags=["hide-input"]
 figure = walk_figures.curves_figure(found)
